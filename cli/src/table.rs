@@ -138,8 +138,8 @@ fn latency(cluster: &EtcdReport, page: &Page) -> String {
             (OpKind::Txn, _) => "transaction",
             (OpKind::Grant, _) => "lease",
             (OpKind::Watch, _) => "watch",
-            (OpKind::Range, Consistency::Linearizable) => "linearizable range",
-            (OpKind::Range, Consistency::Serializable) => "serializable range",
+            (OpKind::Range, Consistency::Linearizable) => "linearizable read",
+            (OpKind::Range, Consistency::Serializable) => "serializable read",
         };
         let counts = [l.count, l.timed_out, l.failed].map(|n| n.to_string());
         let mut row = vec![op.to_owned(), l.from_zone.clone(), l.target.clone()];

@@ -3,21 +3,22 @@
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::prelude::DrawingBackend;
-use plotters::style::RGBColor;
 use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
 use crate::canvas::{BLUE, Canvas, GREEN, PURPLE, VERMILLION};
 use crate::frame::{Frame, Margins};
-use crate::scale::{ceiling, moments, seconds};
+use crate::look::Look;
+use crate::scale::{ceiling, moments, round, seconds};
 
 const MARGINS: Margins = Margins { left: 80, right: 160, top: 56, bottom: 48 };
 
-const SERVICES: [(OutageKind, &str, RGBColor); 4] = [
-    (OutageKind::Write, "write", VERMILLION),
-    (OutageKind::ReadLinearizable, "read", BLUE),
-    (OutageKind::ReadSerializable, "serializable read", GREEN),
-    (OutageKind::Quorum, "quorum", PURPLE),
+/// Services, the first undermost. Where lines lie upon each other, each shows between the dashes of those above it.
+const SERVICES: [(OutageKind, &str, Look); 4] = [
+    (OutageKind::Write, "write", Look::solid(VERMILLION)),
+    (OutageKind::ReadLinearizable, "linearizable read", Look { colour: BLUE, dash: Some((10, 10)) }),
+    (OutageKind::ReadSerializable, "serializable read", Look { colour: GREEN, dash: Some((5, 15)) }),
+    (OutageKind::Quorum, "quorum", Look { colour: PURPLE, dash: Some((2, 8)) }),
 ];
 
 /// Draws the availability of one cluster; nothing, where the report has no such cluster.
@@ -29,7 +30,8 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     let title = format!("{name}: unavailable time");
     let canvas = Canvas::new(area, frame, MARGINS, &title, "unavailable time since the start")?;
     let end_s = report.simulated_s.max(f64::MIN_POSITIVE);
-    let most_s = SERVICES.iter().map(|(kind, ..)| total(cluster, *kind)).fold(0.0, f64::max);
+    let shown = unavailable_s(cluster, frame.to_s);
+    let most_s = shown.iter().map(|(_, unavailable_s, _)| *unavailable_s).fold(0.0, f64::max);
     let marks = moments(if most_s > 0.0 { most_s } else { 1.0 }, 5);
     let top_s = ceiling(most_s, &marks);
     canvas.fault_bands(report)?;
@@ -37,29 +39,25 @@ pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area
     let step = marks.get(1).map_or(top_s, |m| m.0);
     for i in 0..=(top_s / step).round() as u32 {
         let at = f64::from(i) * step;
-        canvas.y_tick(at / top_s, &seconds(at))?;
+        canvas.y_tick(at / top_s, &round(at))?;
     }
     let mut names = Vec::new();
-    for (kind, label, colour) in SERVICES {
+    for ((kind, ..), (label, total_s, look)) in SERVICES.into_iter().zip(shown) {
         let points: Vec<_> =
             steps(cluster, kind, end_s).into_iter().map(|(at, unavailable_s)| (at, unavailable_s / top_s)).collect();
-        canvas.series(&points, colour, 2)?;
-        names.push((total(cluster, kind) / top_s, format!("{label}: {}", seconds(total(cluster, kind))), colour));
+        canvas.series(&points, look, 2)?;
+        names.push((total_s / top_s, format!("{label}: {}", seconds(total_s)), look));
     }
     canvas.names(names)
 }
 
-/// Time without each service from the start to a moment, in seconds: what the chart shows there.
-pub fn unavailable_s(cluster: &EtcdReport, at_s: f64) -> Vec<(&'static str, f64)> {
+/// Time without each service from the start to a moment, in seconds: what the chart shows there, and how.
+pub fn unavailable_s(cluster: &EtcdReport, at_s: f64) -> Vec<(&'static str, f64, Look)> {
     let until = |kind| {
         let begun = cluster.outages.iter().filter(move |o| o.kind == kind && o.from_s < at_s);
         begun.map(|o| o.to_s.min(at_s) - o.from_s).sum()
     };
-    SERVICES.iter().map(|(kind, label, _)| (*label, until(*kind))).collect()
-}
-
-fn total(cluster: &EtcdReport, kind: OutageKind) -> f64 {
-    cluster.outages.iter().filter(|o| o.kind == kind).map(|o| o.to_s - o.from_s).sum()
+    SERVICES.iter().map(|(kind, label, look)| (*label, until(*kind), *look)).collect()
 }
 
 /// Time gone by time, both in seconds.

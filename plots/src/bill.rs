@@ -9,6 +9,7 @@ use zonefall_core::scenario::text::dollars;
 use crate::Drawn;
 use crate::canvas::{COLOURS, Canvas};
 use crate::frame::{Frame, Margins};
+use crate::look::Look;
 use crate::scale;
 
 const MARGINS: Margins = Margins { left: 80, right: 250, top: 56, bottom: 48 };
@@ -46,17 +47,17 @@ pub fn draw<DB: DrawingBackend>(report: &Report, provider: &str, frame: &Frame, 
         }
         canvas.layer(&low, &sum, COLOURS[kind as usize])?;
         if frame.titled {
-            names.push((end(&sum), format!("{}: {}", kind.describe(), dollars(usd)), COLOURS[kind as usize]));
+            names.push((end(&sum), format!("{}: {}", kind.describe(), dollars(usd)), Look::solid(COLOURS[kind as usize])));
         }
     }
-    names.insert(0, (end(&sum), format!("all: {}", dollars(total)), canvas.theme().ink));
+    names.insert(0, (end(&sum), format!("all: {}", dollars(total)), Look::solid(canvas.theme().ink)));
     // Upon the layers, which would hide them.
     canvas.fault_bands(report)?;
     canvas.time_axis()?;
     for (usd, words) in &marks {
         canvas.y_tick(usd / top, words)?;
     }
-    canvas.series(&sum, canvas.theme().ink, 1)?;
+    canvas.series(&sum, Look::solid(canvas.theme().ink), 1)?;
     canvas.names(names)
 }
 

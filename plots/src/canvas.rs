@@ -7,10 +7,11 @@ use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
 
-use zonefall_core::report::Report;
+use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
 use crate::frame::{Frame, Margins, Theme};
+use crate::look::{Look, dashed};
 use crate::scale::ticks;
 
 /// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).
@@ -25,6 +26,10 @@ pub(crate) const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 /// Height of ordinary words in pixels.
 const SMALL: i32 = 12;
 const TITLE: i32 = 15;
+/// Width of a letter of ordinary words in pixels, at most on average.
+const LETTER: f64 = 6.5;
+/// Letters that a name needs to be understood; where fewer have room there are no names.
+const FEWEST: usize = 8;
 
 /// Where words stand relative to their point; always centred vertically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +110,20 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         Ok(())
     }
 
+    /// Outages of reads or writes as bands behind the data, exactly as long as they were: windows are too coarse for them.
+    pub(crate) fn outage_bands(&self, cluster: &EtcdReport) -> Drawn<DB> {
+        for (from_s, to_s) in
+            outages(cluster).into_iter().filter(|(from, to)| *to >= self.frame.from_s && *from <= self.frame.to_s)
+        {
+            let (from, to) = (self.time(from_s), self.time(to_s));
+            self.bar((from, self.top), (to.max(from + self.px(2)), self.bottom), VERMILLION, 0.16)?;
+        }
+        Ok(())
+    }
+
     /// The line of a series over time, cut at the edges of the range. `share` from 0 (bottom) to 1 (top).
-    pub(crate) fn series(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) -> Drawn<DB> {
-        self.line(self.path(points), colour, width)
+    pub(crate) fn series(&self, points: &[(f64, f64)], look: Look, width: u32) -> Drawn<DB> {
+        self.styled(self.path(points), look, width)
     }
 
     /// What lies between two series that have the same moments, filled.
@@ -122,15 +138,21 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         shown.into_iter().map(|(s, share)| (self.time(s), self.y(share))).collect()
     }
 
-    /// Names of series at the right, beside the height they end at: a dash in the colour, the words in ink.
-    pub(crate) fn names(&self, mut series: Vec<(f64, String, RGBColor)>) -> Drawn<DB> {
+    /// Names of series at the right, beside the height they end at: a piece of the line, the words in ink. Without room for them
+    /// the chart has none: what is around it names the series then.
+    pub(crate) fn names(&self, mut series: Vec<(f64, String, Look)>) -> Drawn<DB> {
+        let (from, to) = (self.right + self.px(6), self.right + self.px(22));
+        let words = to + self.px(5);
+        let room = f64::from(self.area.dim_in_pixel().0 as i32 - words) / self.frame.scale / LETTER;
+        if room < FEWEST as f64 {
+            return Ok(());
+        }
         series.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut heights: Vec<i32> = series.iter().map(|(share, ..)| self.y(*share)).collect();
         apart(&mut heights, self.px(15), self.bottom);
-        let x = self.right + self.px(8);
-        for ((_, text, colour), y) in series.iter().zip(heights) {
-            self.line(vec![(x, y), (x + self.px(8), y)], *colour, 3)?;
-            self.label(x + self.px(13), y, text, self.frame.theme.ink, Anchor::Start)?;
+        for ((_, text, look), y) in series.iter().zip(heights) {
+            self.styled(vec![(from, y), (to, y)], *look, 3)?;
+            self.label(words, y, &fitting(text, room as usize), self.frame.theme.ink, Anchor::Start)?;
         }
         Ok(())
     }
@@ -143,6 +165,16 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
     /// A place on the vertical axis, `share` from 0 (bottom) to 1 (top).
     pub(crate) fn y(&self, share: f64) -> i32 {
         self.bottom - (f64::from(self.bottom - self.top) * share.clamp(0.0, 1.0)).round() as i32
+    }
+
+    /// A line through points with the dashes of its look.
+    fn styled(&self, points: Vec<(i32, i32)>, look: Look, width: u32) -> Drawn<DB> {
+        let Some((on, off)) = look.dash else { return self.line(points, look.colour, width) };
+        let scaled = |v: u32| (f64::from(v) * self.frame.scale).round() as u32;
+        for piece in dashed(&points, (scaled(on), scaled(off))) {
+            self.line(piece, look.colour, width)?;
+        }
+        Ok(())
     }
 
     /// A line through points, one or two pixels wide.
@@ -208,6 +240,26 @@ pub(crate) fn width(text: &str) -> i32 {
     text.chars().count() as i32 * 7
 }
 
+/// As much of a text as has at most `most` letters.
+fn fitting(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// When reads or writes were unavailable; outages that touch are one.
+fn outages(cluster: &EtcdReport) -> Vec<(f64, f64)> {
+    let of_requests = cluster.outages.iter().filter(|outage| outage.kind != OutageKind::Quorum);
+    let mut outages: Vec<(f64, f64)> = of_requests.map(|outage| (outage.from_s, outage.to_s)).collect();
+    outages.sort_by(|a, b| a.0.total_cmp(&b.0));
+    outages.dedup_by(|next, last| {
+        let touch = next.0 <= last.1;
+        if touch {
+            last.1 = last.1.max(next.1);
+        }
+        touch
+    });
+    outages
+}
+
 /// A series between two moments; where it crosses one of them it is cut there.
 fn clip(points: &[(f64, f64)], from: f64, to: f64) -> Vec<(f64, f64)> {
     let cut = |a: (f64, f64), b: (f64, f64), at: f64| (at, a.1 + (b.1 - a.1) * (at - a.0) / (b.0 - a.0));
@@ -247,6 +299,12 @@ mod tests {
         let mut heights = [10, 12, 95, 99];
         apart(&mut heights, 14, 100);
         assert_eq!(heights, [10, 24, 86, 100]);
+    }
+
+    #[test]
+    fn names_are_cut_where_the_screen_ends() {
+        assert_eq!(fitting("p99 put → leader", 16), "p99 put → leader");
+        assert_eq!(fitting("p99 put → leader", 10), "p99 put →…");
     }
 
     #[test]

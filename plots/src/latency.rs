@@ -6,9 +6,11 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, BLUE, COLOURS, Canvas, ORANGE, SKY, VERMILLION};
+use crate::canvas::{Anchor, BLUE, Canvas, ORANGE, SKY, VERMILLION};
 use crate::frame::{Frame, Margins};
+use crate::look::Look;
 use crate::scale::seconds;
+use crate::windows::{last, pieces};
 
 /// Height of a row in pixels.
 const ROW: i32 = 28;
@@ -82,45 +84,35 @@ pub fn draw_over_time<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
 ) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let unit = format!("thick: p99; thin: p50; per {} (logarithmic)", seconds(report.latency_window_s));
+    let unit = format!("p99 thick, p50 thin, per {}; red: outage", seconds(report.latency_window_s));
     let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
     let (low, high) = decades(cluster);
     let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
     canvas.fault_bands(report)?;
+    canvas.outage_bands(cluster)?;
     canvas.time_axis()?;
     for decade in low..=high {
         canvas.y_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
     }
     let mut names = Vec::new();
-    for (row, colour) in cluster.latency.iter().zip(COLOURS.into_iter().cycle()) {
+    let window_s = report.latency_window_s;
+    let one_zone = cluster.latency.iter().all(|row| row.from_zone == cluster.latency[0].from_zone);
+    for (i, row) in cluster.latency.iter().enumerate() {
         for (values, width) in [(&row.windows.p50_ms, 1), (&row.windows.p99_ms, 2)] {
-            for piece in pieces(values, report.latency_window_s, report.simulated_s) {
+            for piece in pieces(values.iter().copied(), window_s, report.simulated_s) {
                 let points: Vec<_> = piece.into_iter().map(|(at, ms)| (at, share(ms))).collect();
-                canvas.series(&points, colour, width)?;
+                canvas.series(&points, Look::of(i), width)?;
             }
         }
-        if let Some(last) = row.windows.p99_ms.iter().rev().find_map(|ms| *ms) {
-            names.push((share(last), short(row), colour));
+        if let Some(ms) = last(row.windows.p99_ms.iter().copied(), window_s, (frame.from_s, frame.to_s)) {
+            names.push((share(ms), format!("p99 {}", short(row, one_zone)), Look::of(i)));
         }
     }
     canvas.names(names)
 }
 
-/// Steps of the windows that have a value; a window without one is a gap.
-fn pieces(values: &[Option<f64>], window_s: f64, end_s: f64) -> Vec<Vec<(f64, f64)>> {
-    let mut pieces: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
-    for (i, value) in values.iter().enumerate() {
-        let from_s = i as f64 * window_s;
-        match (value, pieces.last_mut()) {
-            (Some(ms), Some(piece)) => piece.extend([(from_s, *ms), ((from_s + window_s).min(end_s), *ms)]),
-            _ => pieces.push(Vec::new()),
-        }
-    }
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
-}
-
 /// Median, 90th and 99th percentile in milliseconds of each row in the window of a moment; `None` where no request ended well.
+/// The chart over time draws row `n` as [`Look::of`] `n`.
 pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Option<f64>; 3])> {
     let window = (at_s / report.latency_window_s) as usize;
     let value = |values: &[Option<f64>]| values.get(window).copied().flatten();
@@ -130,16 +122,7 @@ pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Opt
 
 /// A row by what is asked and the path of the requests: `put, eu-west-1b → leader`.
 pub fn label(row: &LatencyReport) -> String {
-    let op = match (row.op, row.consistency) {
-        (OpKind::Put, _) => "put",
-        (OpKind::Delete, _) => "delete",
-        (OpKind::Txn, _) => "transaction",
-        (OpKind::Grant, _) => "lease",
-        (OpKind::Watch, _) => "watch",
-        (OpKind::Range, Consistency::Linearizable) => "linearizable range",
-        (OpKind::Range, Consistency::Serializable) => "serializable range",
-    };
-    path(op, &row.from_zone, &row.target)
+    path(op(row), &row.from_zone, &row.target)
 }
 
 /// What is asked, where the clients are and whom they ask.
@@ -147,18 +130,21 @@ pub fn path(op: &str, from_zone: &str, target: &str) -> String {
     format!("{op}, {from_zone} → {target}")
 }
 
-/// The same in fewer letters, for the side of a chart: `stale read, eu-west-1b → nearest`.
-fn short(row: &LatencyReport) -> String {
-    let op = match (row.op, row.consistency) {
+/// The same in fewer letters, for the side of a chart: `serializable read → nearest`, where all ask from one zone.
+fn short(row: &LatencyReport, one_zone: bool) -> String {
+    if one_zone { format!("{} → {}", op(row), row.target) } else { label(row) }
+}
+
+fn op(row: &LatencyReport) -> &'static str {
+    match (row.op, row.consistency) {
         (OpKind::Put, _) => "put",
         (OpKind::Delete, _) => "delete",
-        (OpKind::Txn, _) => "txn",
+        (OpKind::Txn, _) => "transaction",
         (OpKind::Grant, _) => "lease",
         (OpKind::Watch, _) => "watch",
-        (OpKind::Range, Consistency::Linearizable) => "read",
+        (OpKind::Range, Consistency::Linearizable) => "linearizable read",
         (OpKind::Range, Consistency::Serializable) => "serializable read",
-    };
-    path(op, &row.from_zone, &row.target)
+    }
 }
 
 /// Powers of ten (of milliseconds) around all percentiles.
@@ -179,16 +165,5 @@ fn decade_words(decade: i32) -> String {
         -3..=-1 => format!("{} µs", 10_u32.pow((decade + 3) as u32)),
         0..=2 => format!("{} ms", 10_u32.pow(decade as u32)),
         _ => format!("{} s", 10_u64.pow((decade - 3) as u32)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pieces;
-
-    #[test]
-    fn a_window_without_requests_is_a_gap() {
-        let pieces = pieces(&[Some(1.0), None, Some(2.0), Some(3.0)], 10.0, 35.0);
-        assert_eq!(pieces, [vec![(0.0, 1.0), (10.0, 1.0)], vec![(20.0, 2.0), (30.0, 2.0), (30.0, 3.0), (35.0, 3.0)]]);
     }
 }

@@ -14,9 +14,12 @@ pub mod traffic;
 
 mod canvas;
 mod frame;
+mod look;
 mod scale;
+mod windows;
 
 pub use frame::{Frame, Margins, Theme};
+pub use look::Look;
 pub use scale::ticks;
 
 use plotters::drawing::DrawingAreaErrorKind;

@@ -34,7 +34,7 @@ pub(crate) fn moments(end_s: f64, most: usize) -> Vec<(f64, String)> {
     let last = TIME_STEPS[TIME_STEPS.len() - 1];
     let step =
         TIME_STEPS.into_iter().find(|s| end_s / s <= most as f64).unwrap_or_else(|| last * (end_s / last / most as f64).ceil());
-    marks(end_s, step, seconds)
+    marks(end_s, step, round)
 }
 
 /// Moments to mark between two moments, about `most` at most, with their words: lengths since the start where they are round (`5 min`),
@@ -63,6 +63,23 @@ fn clock(s: f64, decimals: usize) -> String {
     if h > 0 { format!("{h}:{m:02}:{s:02}{fraction}") } else { format!("{m}:{s:02}{fraction}") }
 }
 
+/// A round length in whole units: `20 min`, `2 h 20 min`, never `2.3 h`; `0` without a unit.
+pub(crate) fn round(s: f64) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    if s < 60.0 {
+        return seconds(s);
+    }
+    let mut left = s.round() as u64;
+    let mut parts = Vec::new();
+    for (unit, name) in UNITS {
+        if left >= unit {
+            parts.push(format!("{} {name}", left / unit));
+            left %= unit;
+        }
+    }
+    parts.join(" ")
+}
+
 /// Seconds in plain words, `0` without a unit.
 pub(crate) fn seconds(s: f64) -> String {
     if s <= 0.0 { "0".to_owned() } else { text::duration(Duration::from_nanos((s * 1e9).round() as u64)) }
@@ -83,7 +100,7 @@ impl Rates {
         Self { marks: all[first..=last].to_vec() }
     }
 
-    /// Where a rate stands, from 0 to 1; what is below the axis (nothing at all, mostly) stands at 0.
+    /// Where a rate stands, from 0 to 1; what is below the axis stands at 0.
     pub(crate) fn share(&self, rate: f64) -> f64 {
         let (low, high) = (self.marks[0], self.marks[self.marks.len() - 1]);
         if rate <= low { 0.0 } else { libm::log10(rate / low) / libm::log10(high / low) }
@@ -127,6 +144,9 @@ mod tests {
     fn steps_are_round() {
         let words = |marks: Vec<(f64, String)>| marks.into_iter().map(|(_, w)| w).collect::<Vec<_>>().join(" ");
         assert_eq!(words(moments(2_100.0, 8)), "0 5 min 10 min 15 min 20 min 25 min 30 min 35 min");
+        assert_eq!(words(moments(8_400.0, 7)), "0 20 min 40 min 1 h 1 h 20 min 1 h 40 min 2 h 2 h 20 min");
+        assert_eq!(words(moments(120.0, 6)), "0 20 s 40 s 1 min 1 min 20 s 1 min 40 s 2 min");
+        assert_eq!(words(moments(172_800.0, 8)), "0 6 h 12 h 18 h 1 d 1 d 6 h 1 d 12 h 1 d 18 h 2 d");
         assert_eq!(words(moments(3.0, 8)), "0 500 ms 1 s 1.5 s 2 s 2.5 s 3 s");
         assert_eq!(words(ticks(60.0, 62.0, 8)), "1:00.0 1:00.5 1:01.0 1:01.5 1:02.0");
         assert_eq!(words(ticks(3_590.0, 3_620.0, 3)), "59:50 1:00:00 1:00:10 1:00:20");

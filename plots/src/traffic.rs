@@ -7,9 +7,11 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{Report, ZonePairReport};
 
 use crate::Drawn;
-use crate::canvas::{COLOURS, Canvas};
+use crate::canvas::Canvas;
 use crate::frame::{Frame, Margins};
+use crate::look::Look;
 use crate::scale::{Rates, seconds};
+use crate::windows::{last, pieces};
 
 /// Pairs with a colour and a label: those with the most bytes.
 const MOST: usize = 6;
@@ -32,11 +34,16 @@ pub fn draw<DB: DrawingBackend>(report: &Report, frame: &Frame, area: &DrawingAr
     let pairs = sorted(report);
     let plain = pairs.len().saturating_sub(MOST);
     let mut names = Vec::new();
+    let window_s = report.traffic_window_s;
     for (i, pair) in pairs.iter().enumerate() {
-        let colour = if i < plain { canvas.theme().plain } else { COLOURS[pairs.len() - 1 - i] };
-        canvas.series(&line(pair, report, &rates), colour, if i < plain { 1 } else { 2 })?;
-        if i >= plain {
-            names.push((rates.share(pair.wire_bytes_per_s.last().copied().unwrap_or(0.0)), words(pair), colour));
+        let named = (i >= plain).then(|| Look::of(pairs.len() - 1 - i));
+        let look = named.unwrap_or(Look::solid(canvas.theme().plain));
+        for piece in pieces(moved(pair), window_s, report.simulated_s) {
+            let points: Vec<_> = piece.into_iter().map(|(at, rate)| (at, rates.share(rate))).collect();
+            canvas.series(&points, look, if named.is_some() { 2 } else { 1 })?;
+        }
+        if let Some((look, rate)) = named.zip(last(moved(pair), window_s, (frame.from_s, frame.to_s))) {
+            names.push((rates.share(rate), words(pair), look));
         }
     }
     canvas.names(names)
@@ -49,7 +56,8 @@ fn sorted(report: &Report) -> Vec<&ZonePairReport> {
     pairs
 }
 
-/// Bytes per second of the pairs that the chart names, busiest first, in the window of a moment.
+/// Bytes per second of the pairs that the chart names, busiest first, in the window of a moment; pair `n` is drawn as
+/// [`Look::of`] `n`.
 pub fn rates(report: &Report, at_s: f64) -> Vec<(String, f64)> {
     let window = (at_s / report.traffic_window_s) as usize;
     let rate = |p: &&ZonePairReport| (words(p), p.wire_bytes_per_s.get(window).copied().unwrap_or(0.0));
@@ -64,14 +72,7 @@ fn words(pair: &ZonePairReport) -> String {
     }
 }
 
-/// Means of the windows as a line with steps: seconds, and the share of the axis.
-fn line(pair: &ZonePairReport, report: &Report, rates: &Rates) -> Vec<(f64, f64)> {
-    let end_s = report.simulated_s.max(f64::MIN_POSITIVE);
-    let mut points = Vec::new();
-    for (i, rate) in pair.wire_bytes_per_s.iter().enumerate() {
-        let from_s = i as f64 * report.traffic_window_s;
-        let to_s = (from_s + report.traffic_window_s).min(end_s);
-        points.extend([from_s, to_s].map(|at| (at, rates.share(*rate))));
-    }
-    points
+/// Bytes per second in each window; none where nothing moved, for which a logarithmic axis has no place.
+fn moved(pair: &ZonePairReport) -> impl Iterator<Item = Option<f64>> {
+    pair.wire_bytes_per_s.iter().map(|rate| Some(*rate).filter(|rate| *rate > 0.0))
 }

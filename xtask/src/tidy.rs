@@ -106,7 +106,7 @@ fn vocabulary(file: &File) -> Complaints {
 }
 
 /// Phrases that users once read, and what they read now.
-const PHRASES: [(&str, &str); 30] = [
+const PHRASES: [(&str, &str); 33] = [
     ("is made", "is created"),
     ("is gone", "is deleted, has stopped or is lost"),
     ("gone for", "unavailable for"),
@@ -135,6 +135,9 @@ const PHRASES: [(&str, &str); 30] = [
     ("as written", "original"),
     ("Further tries", "Retries"),
     ("mend", "repair, or fix"),
+    ("block incoming", "block inbound"),
+    ("block outgoing", "block outbound"),
+    ("from memory", "unverified"),
     ("anew", "again"),
     ("; wanted", "expected X; found Y"),
 ];

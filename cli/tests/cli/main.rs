@@ -295,7 +295,7 @@ fn schema_defaults_and_completions() {
 fn prices_are_a_table_or_json() {
     let (table, _) = check(&["prices"], "", 0);
     let row = |what: &str| table.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what}: {table}"));
-    assert!(row("m5.2xlarge").contains("0.428/h") && row("m5.2xlarge").contains("from memory"), "{table}");
+    assert!(row("m5.2xlarge").contains("0.428/h") && row("m5.2xlarge").contains("unverified"), "{table}");
     assert!(
         row("data transfer out to another zone").contains("0.01/GB") && row("data transfer out").contains("  seen"),
         "{table}"
@@ -312,7 +312,7 @@ fn what_tolerance_costs_is_said_where_shoots_differ_in_it() {
     (story["duration"], story["expect"]) = (json!("1h"), json!([]));
     let (table, _) = check(&["run", "-"], &story.to_string(), 0);
     let after = |title: &str| table.split_once(title).unwrap_or_else(|| panic!("{title}: {table}")).1.to_owned();
-    let aws = after("aws eu-west-1 (prices: 2 seen, 6 from memory)\n");
+    let aws = after("aws eu-west-1 (prices: 2 seen, 6 unverified)\n");
     let row = |what: &str| {
         let line = aws.lines().find(|line| line.trim().starts_with(what)).unwrap_or_else(|| panic!("{what}: {aws}"));
         line.trim().trim_start_matches(what).split_whitespace().map(str::to_owned).collect::<Vec<_>>()

@@ -79,15 +79,15 @@ pub fn member(scenario: &Scenario, id: MemberId) -> &str {
     &scenario.member(id).name
 }
 
-/// What a client asks: `put`, `linearizable range`.
+/// What a client asks: `put`, `linearizable read`.
 pub fn op(op: Op) -> &'static str {
     match op {
         Op::Put { .. } => "put",
         Op::Txn { .. } => "transaction",
         Op::Grant => "lease",
         Op::Delete { .. } => "delete",
-        Op::Range { linearizable: true, .. } => "linearizable range",
-        Op::Range { linearizable: false, .. } => "serializable range",
+        Op::Range { linearizable: true, .. } => "linearizable read",
+        Op::Range { linearizable: false, .. } => "serializable read",
         Op::Watch => "watch",
     }
 }

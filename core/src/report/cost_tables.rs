@@ -88,7 +88,7 @@ impl Report {
         region.map_or_else(|| provider.to_owned(), |region| format!("{provider} {region}"))
     }
 
-    /// How many of a provider's prices are how sure: `prices: 2 seen, 3 from memory`.
+    /// How many of a provider's prices are how sure: `prices: 2 seen, 3 unverified`.
     pub fn how_sure(&self, provider: &str) -> String {
         let all = [Check::Seen, Check::SecondHand, Check::Memory, Check::Given];
         let count = |check: Check| (check, self.prices_of(provider).filter(|price| price.check == check).count());

@@ -145,9 +145,8 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
             let mut sentence = vec![
                 say(format!("{what} were unavailable ")),
                 at(first.from_s, format!("{} times", all.len())),
-                say(format!(", {total} in total, ")),
+                say(format!(", {total} total, longest ")),
                 at(longest.from_s, text::seconds(length(longest))),
-                say(" at most"),
             ];
             if !last.completed {
                 sentence.extend([say("; "), at(last.from_s, "the last outage"), say(" lasted to the end")]);

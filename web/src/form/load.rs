@@ -9,11 +9,11 @@ use crate::state::DocumentAction;
 
 /// What a client asks: the word, how it reads, and the fields that only it has.
 const OPS: [(&str, &str, &[&str]); 5] = [
-    ("put", "writes", &["key", "value"]),
-    ("range", "reads", &["key", "value", "keys", "consistency"]),
-    ("txn", "updates that change nothing", &["key", "value"]),
-    ("delete", "deletes", &["key", "keys"]),
-    ("watch", "watches", &[]),
+    ("put", "put", &["key", "value"]),
+    ("range", "range (read)", &["key", "value", "keys", "consistency"]),
+    ("txn", "transaction (changes nothing)", &["key", "value"]),
+    ("delete", "delete", &["key", "keys"]),
+    ("watch", "watch", &[]),
 ];
 
 pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
@@ -69,7 +69,7 @@ fn ops(ctx: &FormCtx<'_>, path: &str, op: &str) -> Html {
     let options: Vec<_> = OPS.iter().map(|(word, label, _)| ((*word).to_owned(), (*label).to_owned())).collect();
     let old = ctx.get(path).clone();
     let place = at(path);
-    ctx.select(&format!("{path}/op"), "Does", op, &options, move |word| {
+    ctx.select(&format!("{path}/op"), "Operation", op, &options, move |word| {
         let mut client = old.clone();
         let keeps = OPS.iter().find(|(known, ..)| *known == word).map_or(&[][..], |(.., fields)| fields);
         if let Value::Object(fields) = &mut client {

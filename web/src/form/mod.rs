@@ -13,6 +13,7 @@ mod expect;
 mod field;
 mod file;
 mod json;
+mod kinds;
 mod landscape;
 mod load;
 mod places;
@@ -26,11 +27,13 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
 
+use crate::state::layout::layout;
 use crate::state::{Action, DocumentAction, Problem, State, UiAction};
+use build::{Size, build};
 use field::FormCtx;
 use json::{JsonEditor, Jump};
 
-/// Problems listed at the top at most; the others are at their fields all the same.
+/// Kinds of problems listed at the top at most; the others are at their fields all the same.
 const LISTED: usize = 20;
 
 /// What the panel needs.
@@ -40,6 +43,12 @@ pub struct ConfigureProps {
     pub state: Rc<State>,
     /// How it changes.
     pub dispatch: Callback<Action>,
+}
+
+/// The text of a scenario to start from: a topology of the usual size, whose leader's zone fails.
+#[must_use]
+pub fn new_scenario() -> String {
+    layout(&build(Size::default()))
 }
 
 /// The scenario panel.
@@ -161,16 +170,18 @@ fn bar(state: &State, dispatch: &Callback<Action>) -> Html {
 /// All that is wrong, each a way to its field or its place in the text.
 fn problems(ctx: &FormCtx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html {
     let all = &ctx.document.problems;
-    let item = |problem: &Problem| {
+    let kinds = kinds::of(all);
+    let item = |(problem, alike): &(&Problem, usize)| {
         let field = ctx.field_of(&problem.path);
         let onclick = go.reform({
-            let problem = problem.clone();
+            let problem = Problem::clone(problem);
             move |_: MouseEvent| (problem.clone(), field.clone())
         });
         let place = problem.line_column.map_or_else(|| problem.path.clone(), |(line, _)| format!("line {line}"));
         html! {
             <li><button type="button" class="problem" data-testid="problem" {onclick}>
                 <code>{ place }</code>{ " " }{ &problem.message }
+                if *alike > 0 { <span class="quiet">{ format!(" … and {alike} more of this kind") }</span> }
             </button></li>
         }
     };
@@ -179,12 +190,12 @@ fn problems(ctx: &FormCtx<'_>, go: &Callback<(Problem, Option<String>)>) -> Html
         1 => "1 problem: the last valid scenario keeps running".to_owned(),
         n => format!("{n} problems: the last valid scenario keeps running"),
     };
-    let more =
-        all.len().checked_sub(LISTED).filter(|more| *more > 0).map(|more| html! { <li>{ format!("… and {more} more") }</li> });
+    let omitted: usize = kinds.iter().skip(LISTED).map(|(_, alike)| alike + 1).sum();
+    let more = (omitted > 0).then(|| html! { <li>{ format!("… and {omitted} more") }</li> });
     html! {
         <div role="status" class="problems" data-testid="problems">
             <strong>{ count }</strong>
-            <ul>{ for all.iter().take(LISTED).map(item) }{ more }</ul>
+            <ul>{ for kinds.iter().take(LISTED).map(item) }{ more }</ul>
         </div>
     }
 }

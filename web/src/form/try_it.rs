@@ -1,4 +1,4 @@
-//! Scenarios to try: the bundled scenarios, and one's own by size.
+//! Scenarios: the bundled scenarios, and one's own by size.
 
 use std::sync::OnceLock;
 
@@ -39,7 +39,7 @@ pub(super) fn section(ctx: &FormCtx<'_>) -> Html {
         </>
     };
     let empty = ctx.document.value.get("topology").is_none();
-    ctx.section("try", "Scenarios to try", "", empty, body)
+    ctx.section("try", "Scenarios", "", empty, body)
 }
 
 #[derive(Clone, PartialEq, Properties)]

@@ -8,6 +8,7 @@
 use yew::prelude::*;
 
 use super::Page;
+use super::hover::ShareHover;
 use super::same::Same;
 use crate::engine::remote::{Remote, WorkerMessage};
 use crate::page::{use_frames, use_page};
@@ -42,5 +43,5 @@ pub fn App() -> Html {
         })
     });
     use_frames(state.playback.playing, &dispatch);
-    html! { <Page state={Same(state)} {dispatch} /> }
+    html! { <ShareHover><Page state={Same(state)} {dispatch} /></ShareHover> }
 }

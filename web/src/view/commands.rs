@@ -2,12 +2,14 @@
 
 use zonefall_core::ids::MemberId;
 use zonefall_core::scenario::{Scenario, bundled};
+use zonefall_core::sim::view::SimulationView;
 
 use super::export::Export;
 use super::inspector::interventions::{self, Offer};
 use super::tabs::{FILTER_FIELD, TABS};
 use super::timeline::TIME_FIELD;
 use super::timeline::zoom::Zoom;
+use crate::form::new_scenario;
 use crate::state::{Action, DocumentAction, Notice, Panel, PlaybackCommand, Selection, State, Tab, Theme, Tone, UiAction};
 
 /// What a command comes to.
@@ -17,6 +19,8 @@ pub enum CommandEffect {
     Act(Vec<Action>),
     /// Actions, and then an element (by selector) has the focus.
     Focus(Vec<Action>, &'static str),
+    /// A button of the page, by selector, is pressed.
+    Press(&'static str),
     /// A file.
     Export(Export),
     /// Another part of the timeline.
@@ -173,7 +177,13 @@ pub fn commands(state: &State) -> Vec<Command> {
     let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "same as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));
-    let tables = if state.ui.tables { "Graphics instead of tables" } else { "Tables instead of graphics" };
+    let share = Command {
+        name: "Share: copy a link that contains the whole scenario".to_owned(),
+        keys: "",
+        effect: CommandEffect::Press("[data-testid='share']"),
+    };
+    let new = plain("New scenario: two zones, three members".to_owned(), Action::Document(DocumentAction::Open(new_scenario())));
+    let tables = if state.ui.tables { "Show as graphics" } else { "Show as tables" };
     let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
     let exports =
         Export::ALL.map(|e| Command { name: format!("Export {}", e.label()), keys: "", effect: CommandEffect::Export(e) });
@@ -182,8 +192,24 @@ pub fn commands(state: &State) -> Vec<Command> {
     let open =
         bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));
     let things = state.scenario.as_deref().map(things).unwrap_or_default();
+    let injected =
+        state.scenario.as_deref().zip(state.view.as_deref()).map(|(scenario, view)| interventions(&things, scenario, view));
     let things = things.into_iter().map(|(name, is)| plain(format!("Select {name}"), Action::Select(Some(is))));
-    keyed.chain(tabs).chain(themes).chain([tables]).chain(exports).chain(branches).chain(open).chain(things).collect()
+    let all = keyed.chain([share, new]).chain(exports).chain(tabs).chain(themes).chain([tables]).chain(branches);
+    all.chain(injected.into_iter().flatten()).chain(things).chain(open).collect()
+}
+
+/// All that can be done to each thing: `Power off: zone eu-west-1a`.
+fn interventions(things: &[(String, Selection)], scenario: &Scenario, view: &SimulationView) -> Vec<Command> {
+    let of = |(name, is): &(String, Selection)| {
+        let command = |offer: Offer| Command {
+            name: format!("{}: {name}", offer.label),
+            keys: "",
+            effect: CommandEffect::Act(vec![Action::Select(Some(*is)), Action::Intervene(offer.intervention)]),
+        };
+        interventions::offers(*is, scenario, view).into_iter().map(command).collect::<Vec<_>>()
+    };
+    things.iter().flat_map(of).collect()
 }
 
 fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
@@ -197,5 +223,10 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
     });
     let clients = scenario.clients.iter_enumerated().filter(|(_, c)| c.server.is_none());
     let clients = clients.map(|(id, c)| (format!("client {}", c.name), Selection::Client(id)));
-    zones.chain(members).chain(nodes).chain(clients).collect()
+    let pairs = scenario.zones.keys().flat_map(|a| scenario.zones.keys().filter(move |b| a < *b).map(move |b| (a, b)));
+    let links = pairs.map(|(a, b)| {
+        let name = format!("link {} – {}", scenario.zones[a].name, scenario.zones[b].name);
+        (name, Selection::Link(a, b))
+    });
+    zones.chain(members).chain(nodes).chain(clients).chain(links).collect()
 }

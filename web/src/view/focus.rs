@@ -13,6 +13,14 @@ pub fn focus(selector: &str) {
     };
 }
 
+/// Presses the first button that a selector finds.
+pub fn press(selector: &str) {
+    let found = gloo::utils::document().query_selector(selector).ok().flatten();
+    if let Some(button) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        button.click();
+    }
+}
+
 /// Focuses it once what is being drawn is drawn.
 pub fn focus_soon(selector: &'static str) {
     gloo::timers::callback::Timeout::new(0, move || focus(selector)).forget();

@@ -87,7 +87,7 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
                 data-testid="share">{ worded(Icon::Share, "Share") }</button>
             <Menu label="Export" icon={Icon::Export} testid="export" entries={Export::ALL.map(export).to_vec()} />
             <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
-                aria-label="Tables instead of graphics" title="Tables instead of graphics" data-testid="tables">{ icon(Icon::Table) }</button>
+                aria-label="Show as tables" title="Show as tables" data-testid="tables">{ icon(Icon::Table) }</button>
             <button class="tool" onclick={act(Action::Ui(UiAction::Theme(theme)))} aria-label={theme_name.clone()} title={theme_name}
                 data-testid="theme">{ icon(Icon::Theme) }</button>
             <button class="tool" onclick={act(Action::Ui(UiAction::Help(true)))} aria-label="Help and keys" title="Help and keys (?)"

@@ -50,9 +50,9 @@ pub(crate) fn Health(props: &HealthProps) -> Html {
             }
             { for lines }
             if omitted > 0 {
-                <li class="warn"><span>{ format!("△ {omitted} etcd clusters have no fault tolerance or no quorum") }</span></li>
+                <li class="warn"><span>{ format!("△ {omitted} etcd clusters tolerate no failure or have no quorum") }</span></li>
             } else if kube && shown.is_empty() && !well.is_empty() {
-                <li class="good"><span>{ format!("✓ {} healthy, with fault tolerance", etcds(well.len())) }</span></li>
+                <li class="good"><span>{ format!("✓ {} healthy and can tolerate a failure", etcds(well.len())) }</span></li>
             }
         </ul>
     }
@@ -92,9 +92,9 @@ fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdC
     let leader = now.leader.map(|index| &spec.members[index as usize].name);
     let (tone, failure_tolerance) = match now.failure_tolerance {
         None => ("bad", "✕ no quorum".to_owned()),
-        Some(0) => ("warn", "△ quorum, no fault tolerance".to_owned()),
-        Some(1) => ("good", "✓ quorum, can lose 1 more".to_owned()),
-        Some(n) => ("good", format!("✓ quorum, can lose {n} more")),
+        Some(0) => ("warn", "△ quorum held, no failure tolerated".to_owned()),
+        Some(1) => ("good", "✓ quorum held, 1 failure tolerated".to_owned()),
+        Some(n) => ("good", format!("✓ quorum held, {n} failures tolerated")),
     };
     let service = |service: Service| {
         let there = now.available.contains(&service);

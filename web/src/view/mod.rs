@@ -18,6 +18,7 @@ pub mod export;
 pub mod focus;
 mod header;
 mod health;
+pub mod hover;
 pub mod icon;
 pub mod inspector;
 mod keys;

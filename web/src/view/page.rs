@@ -9,7 +9,7 @@ use super::header::{Header, HeaderProps};
 use super::health::Health;
 use super::inspector::Inspector;
 use super::keys::use_keys;
-use super::map::Map;
+use super::map::{Map, SkipToMap};
 use super::overlay::{Help, NoticeLine, Palette};
 use super::same::Same;
 use super::size::{use_dark, use_media};
@@ -63,6 +63,7 @@ pub fn Page(props: &PageProps) -> Html {
     let on_tab_range = on_range.clone();
     html! {
         <div class="page" data-testid="page">
+            <SkipToMap />
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
             { panel(Panel::Scenario, "Scenario", state.ui.sheet, &on_command, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
@@ -161,6 +162,7 @@ fn on_command(
             emit(&dispatch, actions);
             focus_soon(selector);
         }
+        CommandEffect::Press(selector) => super::focus::press(selector),
         CommandEffect::Export(what) => on_export.emit(what),
         CommandEffect::Zoom(zoom) => on_zoom.emit(zoom),
     })

@@ -78,7 +78,7 @@ fn the_inspector_offers_what_fits_and_tells_what_happened_to_it() {
 #[test]
 fn where_nothing_is_selected_there_are_things_to_try() {
     let html = inspector(&world(), None);
-    for there in ["Faults to try, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
+    for there in ["Quick actions, at 00:01:10", "Power off eu-west-1c, the leader", "Kill etcd-main-2", "try-cut-off"] {
         assert!(html.contains(there), "{there} in {html}");
     }
 }
@@ -115,6 +115,15 @@ fn the_inspector_tells_of_pods_machines_and_nodes() {
     }
     let html = inspector(&world, Selection::Zone(ZoneId(0)));
     assert!(html.contains("0 ready, 3 not ready, 0 cordoned") && html.contains("5 CrashLoopBackOff"), "{html}");
+}
+
+#[test]
+fn a_lost_node_that_reads_ready_tells_when_that_is_noticed() {
+    let world = outage(11);
+    let first = world.scenario.nodes.position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
+    let html = inspector(&world, Selection::Node(first));
+    // The zone is cut off at ten minutes; two minutes of grace, and at most one look of five seconds before they begin.
+    assert!(html.contains("△ True, though it is cut off: Kubernetes notices in 1:05 at most"), "{html}");
 }
 
 #[test]
@@ -228,7 +237,7 @@ fn the_matrix_has_the_bytes_of_each_pair_of_zones() {
 fn latency_is_told_by_path() {
     let World { report, .. } = world();
     let html = tab(Tab::Latency, &report, true);
-    for there in ["put, eu-west-1b → leader", "serializable range, eu-west-1b → nearest"] {
+    for there in ["put, eu-west-1b → leader", "serializable read, eu-west-1b → nearest"] {
         assert!(html.contains(there), "{there} in {html}");
     }
 }
@@ -250,7 +259,7 @@ fn the_cost_tab_has_the_bill_and_what_it_rests_on_or_says_how_to_get_one() {
     assert!(html.contains("no-prices") && html.contains("azure-westeurope") && !html.contains("data-testid=\"chart\""), "{html}");
     let report = an_hour_of("cost-of-tolerance");
     let html = tab(Tab::Cost, &report, false);
-    for there in ["data-testid=\"chart\"", "aws eu-west-1", "machines, shared", "none → node", "from memory", "second-hand"] {
+    for there in ["data-testid=\"chart\"", "aws eu-west-1", "machines, shared", "none → node", "unverified", "second-hand"] {
         assert!(html.contains(there), "{there} in {html}");
     }
     // Machines of a month, whoever has them: 22 of 0.428 dollars an hour.
@@ -266,7 +275,7 @@ fn the_bill_is_that_of_the_provider_that_is_chosen() {
     for (wanted, shown) in [(None, "aws"), (Some("gcp"), "gcp"), (Some("nobody"), "aws")] {
         let html = html(wanted);
         let title = report.provider_title(shown);
-        for there in [format!("The running bill of {shown}"), format!("Cost per month with {title}")] {
+        for there in [format!("The running bill of {shown}"), format!("Projected monthly cost with {title}")] {
             assert!(html.contains(&there), "{there} in {html}");
         }
         assert_eq!(html.matches("type=\"radio\"").count(), 3, "{html}");

@@ -15,7 +15,7 @@ pub struct Raw {
     pub between: [String; 2],
     /// Added one-way delay.
     #[serde(default)]
-    #[schemars(title = "Added delay", extend("examples" = ["100ms"], "x-max" = "1m", "x-source" = "unchanged"))]
+    #[schemars(title = "Added one-way delay", extend("examples" = ["100ms"], "x-max" = "1m", "x-source" = "unchanged"))]
     pub delay: Span,
     /// Probability that a packet is lost, where it is higher than normal; 1 cuts the link, as `link_partition` does.
     #[serde(default)]
@@ -159,12 +159,12 @@ impl FaultKind for LinkDegraded {
         let (a, b, ways) = match on {
             Hit::Zone(FaultTarget::Named(zone)) => {
                 let about = "adds this one-way delay between the nodes of the zone";
-                (zone, zone, vec![("delay", "Slow network", about, delay)])
+                (zone, zone, vec![("delay", "Add one-way delay", about, delay)])
             }
             Hit::Link(Place::Zone(a), Place::Zone(b)) => {
                 let (loss, bytes_per_s) = (0.05, Some(1 << 20));
                 let ways = vec![
-                    ("delay", "Delay", "adds this one-way delay", delay),
+                    ("delay", "Add one-way delay", "adds this one-way delay", delay),
                     ("loss", "Lose packets", "drops this share of the packets", LinkChange { loss, ..LinkChange::NONE }),
                     (
                         "narrow",

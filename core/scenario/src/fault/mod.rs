@@ -167,6 +167,11 @@ pub trait FaultKind {
     /// Says that it ended: `zone eu-west-1a has power again`.
     fn ended(&self, scenario: &Scenario) -> String;
 
+    /// What a user does to end it: `Repair: zone eu-west-1a still cut off`.
+    fn repair(&self, scenario: &Scenario) -> String {
+        format!("Repair: {}", self.ongoing(scenario))
+    }
+
     /// What the map writes at the link it hits: `+50 ms, 5 % loss`.
     fn mark(&self) -> String {
         String::new()

@@ -52,6 +52,10 @@ impl FaultKind for NodeCrash {
         format!("{} has power again", self.0.text(scenario))
     }
 
+    fn repair(&self, scenario: &Scenario) -> String {
+        format!("Restore power: {}", self.0.text(scenario))
+    }
+
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Node(node) = on else { return Vec::new() };
         let about = "the node and all its processes stop immediately";

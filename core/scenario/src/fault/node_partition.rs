@@ -66,8 +66,8 @@ impl FaultKind for NodePartition {
         let cut = |id, label, about, direction| Offer { id, label, about, fault: Self { node, direction }.into() };
         vec![
             cut("cut-off", "Cut off", "drops all packets to and from the node", Direction::Both),
-            cut("cut-in", "Block incoming", "drops all packets to the node", Direction::In),
-            cut("cut-out", "Block outgoing", "drops all packets from the node", Direction::Out),
+            cut("cut-in", "Block inbound", "drops all packets to the node", Direction::In),
+            cut("cut-out", "Block outbound", "drops all packets from the node", Direction::Out),
         ]
     }
 }

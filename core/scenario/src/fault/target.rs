@@ -130,8 +130,8 @@ impl Direction {
     pub(super) fn cut(self, what: &str) -> String {
         match self {
             Self::Both => format!("{what} cut off"),
-            Self::In => format!("{what} cut off (incoming packets)"),
-            Self::Out => format!("{what} cut off (outgoing packets)"),
+            Self::In => format!("{what} cut off (inbound blocked)"),
+            Self::Out => format!("{what} cut off (outbound blocked)"),
         }
     }
 }

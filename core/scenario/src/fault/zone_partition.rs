@@ -71,8 +71,8 @@ impl FaultKind for ZonePartition {
                 "drops all packets across the zone's boundary; inside the zone everything keeps running",
                 Direction::Both,
             ),
-            cut("cut-in", "Block incoming", "drops all packets into the zone", Direction::In),
-            cut("cut-out", "Block outgoing", "drops all packets out of the zone", Direction::Out),
+            cut("cut-in", "Block inbound", "drops all packets into the zone", Direction::In),
+            cut("cut-out", "Block outbound", "drops all packets out of the zone", Direction::Out),
         ]
     }
 }

@@ -52,6 +52,10 @@ impl FaultKind for ZonePower {
         format!("{} has power again", self.0.text(scenario))
     }
 
+    fn repair(&self, scenario: &Scenario) -> String {
+        format!("Restore power: {}", self.0.text(scenario))
+    }
+
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Zone(zone) = on else { return Vec::new() };
         let about = "every node of the zone stops immediately";

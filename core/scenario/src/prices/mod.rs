@@ -124,7 +124,7 @@ impl Check {
         match self {
             Self::Seen => "seen",
             Self::SecondHand => "seen second-hand",
-            Self::Memory => "from memory",
+            Self::Memory => "unverified",
             Self::Given => "given",
         }
     }

@@ -87,7 +87,7 @@ fn a_leader_cut_off_steps_down() {
     told(cut, "leader etcd-main-0 cut off; stepped down after 1.4 s (no majority answered); etcd-main-1 elected after 1.6 s");
     told(
         zone_partition,
-        "zone z-a cut off (incoming packets); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \
+        "zone z-a cut off (inbound blocked); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \
          etcd-main-1 elected after 1.6 s",
     );
 }

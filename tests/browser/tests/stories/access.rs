@@ -101,3 +101,31 @@ fn not_where_there_is_kubernetes() {
         no_barriers(page, "tables");
     });
 }
+
+#[test]
+fn keys_skip_to_the_map() {
+    const MOST: usize = 15;
+    story(|page| {
+        open_and_watch(page);
+        page.run("document.activeElement.blur()", &[]);
+        let stops = (0..MOST).find(|_| {
+            page.press("Tab");
+            page.focused().as_deref() == Some("skip-to-map")
+        });
+        assert!(stops.is_some(), "{MOST} stops before the way to the map");
+        page.press("Enter");
+        page.wait_for("the map", || page.focused().filter(|id| id.starts_with("map-zone-")));
+        page.press("Control+k");
+        for (typed, command) in [
+            ("share", "Share"),
+            ("new", "New scenario"),
+            ("export", "Export"),
+            ("power off eu-west-1b", "Power off: zone eu-west-1b"),
+            ("kill etcd-main-1", "member etcd-main-1"),
+            ("link eu-west-1a", "link eu-west-1a – eu-west-1b"),
+        ] {
+            page.fill("palette-input", typed);
+            page.see_among("[data-testid=command]", command);
+        }
+    });
+}

@@ -82,6 +82,7 @@ fn branches_are_switched_and_what_is_broken_is_mended() {
     story(|page| {
         before_all(page);
         page.click_on("[data-testid='map-zone-eu-west-1a'] .name");
+        lower(page, "inspector");
         page.press("k");
         see_the_election(page);
         page.choose("branch-chooser", "Original");

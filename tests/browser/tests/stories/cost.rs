@@ -38,7 +38,7 @@ fn the_bill_runs_on_the_axis_of_the_outage() {
         page.see("month", &report.month().expect("a bill"));
         page.click("tab-cost");
         page.see("charted", "machines");
-        page.see("prices", "from memory");
+        page.see("prices", "unverified");
         let mut before = -1.0;
         for time in ["0:00", "10:00", "12:00", "30:00", "60:00"] {
             go_to(page, time);

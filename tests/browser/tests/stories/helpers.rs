@@ -66,10 +66,12 @@ pub(crate) fn go_to(page: &Page, time: &str) {
     page.press("Enter");
 }
 
-/// Has a panel on the screen: a telephone shows it as a sheet.
+/// Has a panel on the screen: a telephone shows it as a sheet, that of the inspector by itself when something is chosen on the map.
 pub(crate) fn raise(page: &Page, panel: &str) {
     if page.is_phone() {
-        page.click(&format!("sheet-{panel}"));
+        if page.attribute(&format!("panel-{panel}"), "data-up").as_deref() != Some("true") {
+            page.click(&format!("sheet-{panel}"));
+        }
         page.see_attribute(&format!("panel-{panel}"), "data-up", "true");
     }
 }

@@ -14,4 +14,5 @@ mod playing;
 mod portable;
 mod sharing;
 mod start;
+mod touching;
 mod words;

@@ -36,7 +36,7 @@ impl Offer {
 /// What can be done to a thing: first what mends it, then what breaks it. What is broken already is not offered again.
 pub fn offers(is: Selection, scenario: &Scenario, view: &SimulationView) -> Vec<Offer> {
     let repairs = view.faults.iter().filter(|active| touches(&active.fault, is, scenario)).map(|active| Offer {
-        label: format!("Repair: {}", active.fault.kind().ongoing(scenario)),
+        label: active.fault.kind().repair(scenario),
         about: "ends this fault",
         id: format!("repair-{}", active.id.0),
         breaks: false,

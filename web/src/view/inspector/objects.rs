@@ -5,6 +5,7 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::describe::node_name;
 use zonefall_core::kube::name::{MachineName, NodeName, PodName};
 use zonefall_core::kube::record::{Loss, Ready};
+use zonefall_core::kube::spec::{KubeClusterSpec, Timers};
 use zonefall_core::kube::view::{MachineView, NodeView, PodView};
 use zonefall_core::observe::kube::objects::taint_text;
 use zonefall_core::scenario::Scenario;
@@ -12,6 +13,8 @@ use zonefall_core::scenario::text;
 use zonefall_core::sim::view::SimulationView;
 
 use super::facts::Fact;
+use super::interventions::touches;
+use crate::state::Selection;
 use crate::view::labels::clock;
 use crate::view::map::label::pods;
 use crate::view::map::objects::{NodeObject, objects, phase_words, waits_for};
@@ -93,7 +96,7 @@ pub(super) fn machine(id: KubeClusterId, name: MachineName, scenario: &Scenario,
     match node {
         Some(node) => {
             facts.push(("node", node_name(node.name, spec, scenario), ""));
-            facts.extend(of_node(node, scenario));
+            facts.extend(of_node(node, Selection::Zone(node.zone), spec, scenario, view));
         }
         None => facts.push(("node", "none".to_owned(), "")),
     }
@@ -110,15 +113,36 @@ fn phase(machine: &MachineView, now: Time) -> Vec<Fact> {
     ]
 }
 
-/// Conditions and taints.
-fn of_node(node: &NodeView, scenario: &Scenario) -> Vec<Fact> {
-    let ready = match node.ready {
-        Ready::True => ("ready", "✓ True".to_owned(), "good"),
-        Ready::Unknown => ("ready", "✕ Unknown: its kubelet sends no heartbeats".to_owned(), "bad"),
+/// Conditions and taints; `hit` is what a fault of the node is one of.
+fn of_node(node: &NodeView, hit: Selection, spec: &KubeClusterSpec, scenario: &Scenario, view: &SimulationView) -> Vec<Fact> {
+    let ready = match (node.ready, node.lost) {
+        (Ready::True, None) => ("ready", "✓ True".to_owned(), "good"),
+        (Ready::True, Some(loss)) => {
+            let why = match loss {
+                Loss::Power => "it has no power",
+                Loss::Network => "it is cut off",
+            };
+            let since = view.faults.iter().filter(|active| touches(&active.fault, hit, scenario)).map(|active| active.from).max();
+            let notices = since.map_or_else(String::new, |since| format!(": {}", notices(since, view.at, &spec.timers)));
+            ("ready", format!("△ True, though {why}{notices}"), "warn")
+        }
+        (Ready::Unknown, _) => ("ready", "✕ Unknown: its kubelet sends no heartbeats".to_owned(), "bad"),
     };
     let taints: Vec<String> = node.taints.iter().map(|taint| taint_text(taint, scenario)).collect();
     let taints = if taints.is_empty() { "none".to_owned() } else { taints.join(", ") };
     vec![ready, ("taints", taints, "")]
+}
+
+/// When the node lifecycle controller notices at the latest that a node is lost `since` then: its last lease was seen a period later,
+/// and the first look after the grace period finds it expired.
+fn notices(since: Time, now: Time, timers: &Timers) -> String {
+    let looks = timers.monitor_grace.as_nanos().div_ceil(timers.monitor_period.as_nanos().max(1));
+    let by = since + timers.monitor_period * (looks + 1);
+    if by <= now {
+        return "Kubernetes has not noticed yet".to_owned();
+    }
+    let left_s = by.since(now).as_nanos().div_ceil(1_000_000_000);
+    format!("Kubernetes notices in {}:{:02} at most", left_s / 60, left_s % 60)
 }
 
 /// A node of the scenario, as its API has it.
@@ -128,7 +152,7 @@ pub(super) fn node(id: NodeId, scenario: &Scenario, view: &SimulationView) -> Ve
     for (spec, cluster) in scenario.kube.clusters.iter().zip(&view.clusters) {
         let Some(key) = spec.nodes.position(|node| node.node == id) else { continue };
         match cluster.nodes.iter().find(|node| node.key == key) {
-            Some(node) => facts.extend(of_node(node, scenario)),
+            Some(node) => facts.extend(of_node(node, Selection::Node(id), spec, scenario, view)),
             None => facts.push(("ready", "✕ its Node object is deleted".to_owned(), "bad")),
         }
         let machine = cluster.machines.iter().find(|machine| machine.node == Some(key));

@@ -1,4 +1,4 @@
-//! Things to try, where nothing is selected: what people come to see, in one click.
+//! Quick actions, where nothing is selected: what people come to see, in one click.
 
 use yew::prelude::*;
 use zonefall_core::ids::{EtcdId, MemberId};
@@ -59,7 +59,7 @@ pub(super) fn section(scenario: &Scenario, view: &SimulationView, dispatch: &Cal
     };
     html! {
         <>
-            <h3>{ format!("Faults to try, at {}", clock(view.at, 3)) }</h3>
+            <h3>{ format!("Quick actions, at {}", clock(view.at, 3)) }</h3>
             <ul class="to-try" data-testid="to-try">{ for suggestions.into_iter().map(button) }</ul>
         </>
     }

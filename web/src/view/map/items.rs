@@ -8,7 +8,7 @@ use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_wor
 use super::objects::NodeObject;
 use super::shapes::{px, shape};
 use super::{element_id, label};
-use crate::state::{Action, Selection};
+use crate::state::{Action, Panel, Selection, UiAction};
 
 /// What every selectable thing needs.
 #[derive(Clone, Debug, PartialEq, Properties)]
@@ -19,6 +19,8 @@ pub(crate) struct Pick {
     pub selected: bool,
     /// Whether the tabulator stops here: one thing of the map at a time.
     pub stop: bool,
+    /// Whether the inspector is a sheet, which comes up when it is chosen.
+    pub sheet: bool,
     /// What to do when it is chosen.
     pub dispatch: Callback<Action>,
 }
@@ -26,10 +28,13 @@ pub(crate) struct Pick {
 impl Pick {
     /// A group that can be chosen; `name` says what a sighted person sees.
     pub(crate) fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
-        let (is, dispatch) = (self.is, self.dispatch.clone());
+        let (is, sheet, dispatch) = (self.is, self.sheet, self.dispatch.clone());
         let onclick = move |event: MouseEvent| {
             event.stop_propagation();
             dispatch.emit(Action::Select(Some(is)));
+            if sheet {
+                dispatch.emit(Action::Ui(UiAction::Sheet(Some(Panel::Inspector))));
+            }
         };
         html! {
             <g id={element_id(is)} class={classes!("item", class, self.selected.then_some("selected"))} role="button"
@@ -96,7 +101,7 @@ pub(crate) fn Node(props: &NodeProps) -> Html {
     let state = link.as_deref().unwrap_or(state);
     let class = classes!("node", (!face.powered).then_some("dark"));
     let name = if object.is_some() { host(&face.name) } else { &face.name };
-    let name = end_of_name(name, rect.w - 20.0 - state.chars().count() as f64 * 7.0);
+    let name = end_of_name(name, ((rect.w - 20.0 - state.chars().count() as f64 * 7.0) / 6.7) as usize);
     // What is seen stands in the label as it is seen.
     let label = match object {
         Some(object) => format!("node {name}{}, {}", seen(object, *bar), label::node(face, Some(object))),
@@ -124,9 +129,8 @@ fn host(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// As many of the last parts of a node's name as about fit into `room` pixels.
-fn end_of_name(name: &str, room: f64) -> &str {
-    let most = (room / 6.7).max(0.0) as usize;
+/// As many of the last parts of a name as have at most `most` letters; all of it where none has.
+fn end_of_name(name: &str, most: usize) -> &str {
     let fits = |name: &&str| name.chars().count() <= most;
     let ends = name.match_indices('-').map(|(i, _)| &name[i + 1..]).filter(|end| !end.starts_with('-'));
     [name].into_iter().chain(ends).find(fits).unwrap_or(name)
@@ -147,35 +151,45 @@ pub(crate) struct MemberProps {
 pub(crate) fn Member(props: &MemberProps) -> Html {
     let MemberProps { face, rect, compact, tight, pick } = props;
     let (left, right) = (rect.x + 28.0, rect.x + rect.w - 10.0);
-    let first = rect.y + 17.0;
+    // Two lines, or one, in the middle of the chip.
+    let first = rect.y + rect.h / 2.0 + if *compact { 4.0 } else { -4.0 };
     let class = classes!("member", face.role.replace(' ', "-"), term_class(face.term));
-    let also = [face.behind.as_str(), face.disk].into_iter().filter(|s| !s.is_empty()).map(|s| format!(" {s}"));
-    let also = also.collect::<Vec<_>>().join(" ·");
     // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
     let role = format!(" {}", face.role);
     let fits = !tight || right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
+    let (also, term) = beside_role(face, right - left);
     let inside = if *compact {
-        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(rect.y + 16.0)}>{ role }</text> } }
+        html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(first)}>{ role }</text> } }
     } else {
         html! {
             <>
-                <text class="role" x={px(left)} y={px(first + 16.0)}>
-                    { role }<tspan class="term" dx="8">{ format!(" term {}", face.term) }</tspan>
-                </text>
                 <text class={classes!("also", (!face.disk.is_empty()).then_some("warn"))} text-anchor="end" x={px(right)}
-                    y={px(first + 16.0)}>{ also }</text>
+                    y={px(first + 16.0)}>{ format!(" {also}") }</text>
+                <text class="role" x={px(left)} y={px(first + 16.0)}>
+                    { role }if let Some(term) = term { <tspan class="term" dx="8">{ format!(" {term}") }</tspan> }
+                </text>
             </>
         }
     };
     let inside = html! {
         <>
             { frame(*rect, 6.0) }
-            { shape(face.shape, (rect.x + 15.0, rect.y + 12.5)) }
-            <text class="name" x={px(left)} y={px(if *compact { rect.y + 16.0 } else { first })}>{ &face.name }</text>
+            { shape(face.shape, (rect.x + 15.0, first - 4.5)) }
+            <text class="name" x={px(left)} y={px(first)}>{ &face.name }</text>
             { inside }
         </>
     };
     pick.wrap(class, label::member(face), format!("map-member-{}", face.name), inside)
+}
+
+/// What is written beside the role of a member in `room` pixels: what ails it, and its term where both have room. A chip that
+/// is too small for all that ails it shows the disk, which is the cause of the rest.
+fn beside_role(face: &MemberFace, room: f64) -> (String, Option<String>) {
+    let fits = |words: &[&str]| words.iter().map(|words| words.chars().count() as f64 * 6.4 + 8.0).sum::<f64>() <= room + 8.0;
+    let all = [face.behind.as_str(), face.disk].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" · ");
+    let also = [all.as_str(), face.disk, &face.behind].into_iter().find(|words| fits(&[face.role, words])).unwrap_or("");
+    let term = format!("term {}", face.term);
+    (also.to_owned(), fits(&[face.role, &term, also]).then_some(term))
 }
 
 /// The class of a term's colour.
@@ -197,7 +211,7 @@ pub(crate) fn Client(props: &ClientProps) -> Html {
     let inside = html! {
         <>
             { frame(*rect, 10.0) }
-            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + 14.0)}>
+            <text class="name" x={px(rect.x + 10.0)} y={px(rect.y + rect.h / 2.0 + 4.0)}>
                 { &face.name }<tspan class="asks" dx="6">{ format!(" {}", fitting(&face.sends, rect.w - 26.0 - face.name.len() as f64 * 6.6)) }</tspan>
             </text>
         </>
@@ -275,5 +289,34 @@ pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64
             let place = a * zones - a * (a + 1) / 2 + b - a - 1;
             layout.links.get(place).map(|l| l.label)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::map::model::Shape;
+    use zonefall_core::ids::{EtcdId, MemberId};
+
+    #[test]
+    fn words_on_a_member_leave_each_other_room() {
+        let face = |role, behind: &str, disk| MemberFace {
+            id: MemberId { cluster: EtcdId(0), index: 0 },
+            name: "etcd-main-0".to_owned(),
+            shape: Shape::Down,
+            role,
+            term: 1,
+            behind: behind.to_owned(),
+            disk,
+        };
+        let check = |face: MemberFace, room: f64, also: &str, term: bool| {
+            assert_eq!(beside_role(&face, room), (also.to_owned(), term.then(|| "term 1".to_owned())), "{face:?} in {room}");
+        };
+        check(face("leader", "", ""), 110.0, "", true);
+        check(face("down", "114k behind", ""), 130.0, "114k behind", false);
+        check(face("down", "114k behind", ""), 180.0, "114k behind", true);
+        check(face("follower", "12k behind", "slow disk"), 130.0, "slow disk", false);
+        check(face("follower", "12k behind", "slow disk"), 300.0, "12k behind · slow disk", true);
+        check(face("not in the cluster", "114k behind", ""), 130.0, "", false);
     }
 }

@@ -49,21 +49,15 @@ pub(crate) fn pods(counts: &[usize; 6]) -> String {
     }
 }
 
-/// A member.
+/// A member; what has no room on its chip stands first and last.
 pub(crate) fn member(face: &MemberFace) -> String {
-    let mut words = format!("member {}, {}, term {}", face.name, face.role, face.term);
-    for more in [face.behind.as_str(), face.disk] {
-        if !more.is_empty() {
-            words.push_str(", ");
-            words.push_str(more);
-        }
-    }
-    words
+    let ails = [face.behind.as_str(), face.disk].into_iter().filter(|words| !words.is_empty()).map(|words| format!("{words}, "));
+    format!("member {}, {}{}, term {}", face.name, ails.collect::<String>(), face.role, face.term)
 }
 
 /// A link.
 pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
-    let mut text = format!("link {} to {}, delay {}", ends.0, ends.1, face.delay);
+    let mut text = format!("link {} to {}, one-way delay {}", ends.0, ends.1, face.delay);
     if let Some(cut) = face.cut {
         text.push_str(", ");
         text.push_str(cut);

@@ -89,8 +89,10 @@ pub const KUBE_HEAD: f64 = 18.0;
 const BADGE: f64 = 76.0;
 /// Height of a bar of pods.
 pub const BAR: f64 = 16.0;
-/// Height of a client.
-pub const CLIENT: f64 = 20.0;
+/// Height of a client; where a finger chooses it, and where a pointer does.
+const CLIENT: (f64, f64) = (32.0, 20.0);
+/// The same of a member with two lines of words.
+const CHIP: (f64, f64) = (44.0, 42.0);
 /// Clients of one zone that are drawn; the table has all.
 const MOST_CLIENTS: usize = 6;
 /// Room at the sides of the map, for the walls of cut zones.
@@ -120,16 +122,24 @@ struct Sizes<'a> {
     cell: f64,
     /// Nodes above each other in a zone, at most.
     tall: usize,
+    /// Height of a member.
     chip: f64,
+    /// Height of a client.
+    client: f64,
+    /// How much higher than usual members, clients and the links above zones are.
+    air: f64,
     in_zone: TiVec<ZoneId, Vec<usize>>,
     clients: TiVec<ZoneId, Vec<ClientId>>,
 }
 
 /// How large a map is shown where there is room.
-const SCALES: [f64; 10] = [1.6, 1.5, 1.4, 1.35, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05];
+const SCALES: [f64; 11] = [1.6, 1.5, 1.4, 1.35, 1.3, 1.25, 1.2, 1.15, 1.1, 1.05, 1.0];
 
-/// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling; where zones are
-/// too high, their nodes stand beside each other. Where pods come and go it keeps its size.
+/// How much of the height that is left then is used.
+const AIRS: [f64; 9] = [2.6, 2.4, 2.2, 2.0, 1.8, 1.6, 1.4, 1.2, 1.0];
+
+/// The layout of a scenario in a room of `width` by `height` pixels: as large as it can be without other rows or scrolling, and
+/// then as high as the room; where zones are too high, their nodes stand beside each other. Where pods come and go it keeps its size.
 pub fn fit(scenario: &Scenario, crowd: &Crowd, width: f64, height: f64) -> Layout {
     let plain = layout(scenario, crowd, width);
     if width < NARROW || crowd.kube {
@@ -142,13 +152,14 @@ pub fn fit(scenario: &Scenario, crowd: &Crowd, width: f64, height: f64) -> Layou
     };
     let sizes = || Sizes::new(scenario, crowd, width);
     let card = sizes().snug_card();
-    let of = |card: f64, tall: usize, scale: f64| {
-        let placed = Layout { scale, ..place(&Sizes { card, tall, ..sizes() }, width / scale) };
+    let of = |card: f64, tall: usize, scale: f64, air: f64| {
+        let placed = Layout { scale, ..place(&Sizes { card, tall, ..sizes() }.higher(air), width / scale) };
         let fits = rows(&placed) == rows(&plain) && placed.height * scale <= height;
         (fits && placed.nodes.iter().all(|node| node.w >= card)).then_some(placed)
     };
-    let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(|scale| of(card, TALL, scale));
-    larger.or_else(|| (1..=TALL).rev().find_map(|tall| of(card.min(CARD), tall, 1.0))).unwrap_or(plain)
+    let highest = |scale: f64| AIRS.into_iter().find_map(|air| of(card, TALL, scale, air));
+    let larger = SCALES.into_iter().filter(|scale| width / scale >= NARROW).find_map(highest);
+    larger.or_else(|| (1..=TALL).rev().find_map(|tall| of(card.min(CARD), tall, 1.0, 1.0))).unwrap_or(plain)
 }
 
 /// The layout of a scenario in `width` pixels.
@@ -188,7 +199,7 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
     for (number, row) in rows.iter().enumerate() {
         let head = if regions { REGION_HEAD } else { 0.0 };
         let span = if narrow { 0 } else { row.len().saturating_sub(2) };
-        let channel = if span == 0 { 0.0 } else { 18.0 + 22.0 * span as f64 };
+        let channel = if span == 0 { 0.0 } else { (18.0 + 22.0 * span as f64) * sizes.air };
         y += head + channel;
         let bottom = place_row(sizes, row, width, y, narrow, &mut layout);
         for &zone in row {
@@ -216,18 +227,27 @@ impl<'a> Sizes<'a> {
         let clients = |z: ZoneId| scenario.clients.iter_enumerated().filter(|(_, c)| drawn(c, z)).map(|(id, _)| id).collect();
         let members: usize = scenario.etcd.iter().map(|c| c.members.len()).sum();
         let crowded = crowd.kube || scenario.nodes.len() > 14 || members > 14;
+        // A finger needs more room than a pointer.
+        let narrow = width < NARROW;
+        let by_hand = |(finger, pointer): (f64, f64)| if narrow { finger } else { pointer };
         Self {
             scenario,
             crowd,
             card: if crowd.kube { KUBE_CARD } else { CARD },
             gap: if crowd.kube { KUBE_GAP } else { GAP },
-            // A thumb needs more room than a pointer.
-            cell: if width < NARROW { 24.0 } else { 14.0 },
+            cell: by_hand((24.0, 14.0)),
             tall: if crowd.kube { KUBE_TALL } else { TALL },
-            chip: if crowded { 24.0 } else { 42.0 },
+            chip: if crowded { 24.0 } else { by_hand(CHIP) },
+            client: by_hand(CLIENT),
+            air: 1.0,
             in_zone: scenario.zones.keys().map(of_zone).collect(),
             clients: scenario.zones.keys().map(clients).collect(),
         }
+    }
+
+    /// The same with members, clients and links that are higher by a factor.
+    fn higher(self, air: f64) -> Self {
+        Self { chip: self.chip * air, client: self.client * air, air, ..self }
     }
 
     fn head(card: &Card) -> f64 {
@@ -359,8 +379,8 @@ fn fill_zone(sizes: &Sizes<'_>, zone: ZoneId, (x, top, card): (f64, f64, f64), c
         y += 20.0 + sizes.cells(cells.len(), w);
     }
     for &client in sizes.clients[zone].iter().take(MOST_CLIENTS) {
-        layout.clients[client] = Rect { x: x + PAD, y, w, h: CLIENT };
-        y += CLIENT + 2.0;
+        layout.clients[client] = Rect { x: x + PAD, y, w, h: sizes.client };
+        y += sizes.client + 2.0;
     }
     y + if sizes.clients[zone].is_empty() { 0.0 } else { PAD / 2.0 } - top
 }

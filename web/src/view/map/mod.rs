@@ -29,8 +29,9 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use crate::state::{Action, PlaybackCommand, SPEEDS, Selection};
+use crate::view::focus::focus;
 use crate::view::same::Same;
-use crate::view::size::use_size;
+use crate::view::size::{use_media, use_size};
 pub(crate) use items::term_class;
 pub(crate) use table::table;
 
@@ -75,6 +76,8 @@ pub struct MapProps {
 pub fn Map(props: &MapProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
+    // As in the style sheet of the page.
+    let sheet = use_media("(max-width: 1099px)");
     let MapProps { scenario, view, report, selection, at, dots, dark, table, dispatch, stale } = props.clone();
     let objects = use_memo((scenario.clone(), view.clone()), |(scenario, view)| objects(scenario, view.as_deref()));
     let layout = use_memo((scenario.clone(), objects.crowd.clone(), width, height), |(scenario, crowd, width, height)| {
@@ -87,7 +90,7 @@ pub fn Map(props: &MapProps) -> Html {
         html! {
             <div class="map-sheet">
                 if !dots { <TooFast dispatch={dispatch.clone()} /> }
-                <Scene scenario={scenario.clone()} view={view.clone()} {report} {selection} {objects} layout={layout.clone()} {dispatch} />
+                <Scene scenario={scenario.clone()} view={view.clone()} {report} {selection} {objects} layout={layout.clone()} {sheet} {dispatch} />
                 if let Some(view) = view.filter(|_| dots) {
                     <Messages {scenario} {view} {layout} {at} {dark} />
                 }
@@ -100,6 +103,13 @@ pub fn Map(props: &MapProps) -> Html {
         { inside }
         if stale { <p class="catching-up" role="status" data-testid="catching-up">{ "Catching up" }</p> }
     </div> }
+}
+
+/// The way to the map for those who have no pointer, past the scenario's form; not seen by others.
+#[component]
+pub fn SkipToMap() -> Html {
+    let onclick = |_: MouseEvent| focus("#map-scene [tabindex='0'], #map button");
+    html! { <button class="skip" {onclick} data-testid="skip-to-map">{ "Skip to the map" }</button> }
 }
 
 #[derive(Clone, PartialEq, Properties)]

@@ -298,8 +298,8 @@ fn blocked(a: Option<Direction>, b: Option<Direction>) -> Option<&'static str> {
 pub fn cut_words(direction: Direction) -> &'static str {
     match direction {
         Direction::Both => "cut off",
-        Direction::In => "incoming blocked",
-        Direction::Out => "outgoing blocked",
+        Direction::In => "inbound blocked",
+        Direction::Out => "outbound blocked",
     }
 }
 

@@ -28,19 +28,22 @@ pub(crate) struct SceneProps {
     pub selection: Option<Selection>,
     pub objects: Same<Objects>,
     pub layout: Same<Layout>,
+    /// Whether the inspector is a sheet.
+    pub sheet: bool,
     pub dispatch: Callback<Action>,
 }
 
 /// Zones and all in them, and the links between.
 #[component]
 pub(crate) fn Scene(props: &SceneProps) -> Html {
-    let SceneProps { scenario, view, report, selection, objects, layout, dispatch } = props;
+    let SceneProps { scenario, view, report, selection, objects, layout, sheet, dispatch } = props;
     let model = model(scenario, view.as_deref(), report.as_deref());
     let first = Selection::Zone(ZoneId(0));
     let pick = |is: Selection| Pick {
         is,
         selected: *selection == Some(is),
         stop: selection.unwrap_or(first) == is,
+        sheet: *sheet,
         dispatch: dispatch.clone(),
     };
     let onkeydown = {

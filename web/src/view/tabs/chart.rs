@@ -8,8 +8,10 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{EtcdReport, Report};
 use zonefall_core::scenario::text::{bytes, dollars};
 use zonefall_plots::bill::Charged;
-use zonefall_plots::{Frame, Margins, Theme, availability, bill, latency, traffic};
+use zonefall_plots::{Frame, Look, Margins, Theme, availability, bill, latency, traffic};
 
+use crate::state::{Action, PlaybackCommand};
+use crate::view::hover::Hover;
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
@@ -60,57 +62,85 @@ pub(crate) struct ChartProps {
     pub range: Range,
     pub dark: bool,
     pub tables: bool,
+    pub dispatch: Callback<Action>,
 }
+
+/// Name and value of a series, and how its line looks, where it has one.
+type Value = (String, String, Option<Look>);
 
 /// Chart, cursor and values; or a table.
 #[component]
 pub(crate) fn Chart(props: &ChartProps) -> Html {
     let node = use_node_ref();
     let (width, height) = use_size(&node);
-    let hover = use_state_eq(|| None::<f64>);
-    let ChartProps { kind, report, cluster, at, range, dark, tables } = props.clone();
+    let hover = use_context::<Hover>();
+    {
+        let hover = hover.clone();
+        // The pointer leaves a chart that goes away, too.
+        use_effect_with((), move |()| move || hover.iter().for_each(|hover| hover.set(None)));
+    }
+    let ChartProps { kind, report, cluster, at, range, dark, tables, dispatch } = props.clone();
     let Some(etcd) = report.etcd.get(&cluster) else { return Html::default() };
     let axis = Axis::new(range, width);
-    let shown = hover.unwrap_or(at.as_secs_f64()).min(report.simulated_s);
-    let onpointermove = {
-        let (hover, node) = (hover.clone(), node.clone());
-        move |event: PointerEvent| {
-            if let Some(element) = node.cast::<Element>() {
-                hover.set(Some(axis.seconds(f64::from(event.client_x()) - element.get_bounding_client_rect().left())));
-            }
+    let hovered = hover.as_ref().and_then(|hover| **hover);
+    let shown = hovered.unwrap_or(at.as_secs_f64()).min(report.simulated_s);
+    let moment_at = {
+        let node = node.clone();
+        move |event: &MouseEvent| {
+            let left = node.cast::<Element>()?.get_bounding_client_rect().left();
+            Some(axis.seconds(f64::from(event.client_x()) - left))
         }
     };
-    let onpointerleave = {
-        let hover = hover.clone();
-        move |_: PointerEvent| hover.set(None)
+    let onpointermove = {
+        let (hover, moment_at) = (hover.clone(), moment_at.clone());
+        move |event: PointerEvent| hover.iter().for_each(|hover| hover.set(moment_at(&event)))
     };
-    let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
+    let onpointerleave = move |_: PointerEvent| hover.iter().for_each(|hover| hover.set(None));
+    let onclick = move |event: MouseEvent| {
+        if let Some(s) = moment_at(&event) {
+            dispatch.emit(Action::Playback(PlaybackCommand::Seek(moment(s))));
+        }
+    };
     let values = values(&kind, &report, etcd, shown);
+    let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
     // Of a bill only the sum lies upon the chart: the kinds are under it, with their colours.
     let charged = if let Kind::Bill(provider) = &kind { bill::so_far(&report, provider, shown) } else { Vec::new() };
     let upon = if charged.is_empty() { &values[..] } else { &values[..1] };
-    let label = format!("{}: {}", kind.name(), values.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join(", "));
-    let inside = if tables {
-        table(&kind, shown, &values, etcd)
-    } else {
-        html! {
-            <div class="plot" role="img" aria-label={label}>
-                if width > 0.0 { <Plot kind={kind.clone()} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} /> }
-                if width > 0.0 {
-                    { cursor(&axis, shown, height) }
-                    <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true">
-                        <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns() }</span></li>
-                        { for upon.iter().map(|(name, value)| html! { <li><span>{ name }</span><b>{ value }</b></li> }) }
-                    </ul>
-                }
-            </div>
-        }
+    let words = values.iter().map(|(name, value, _)| format!("{name} {value}")).collect::<Vec<_>>().join(", ");
+    let label = format!("{}: {words}", kind.name());
+    let value = |(name, value, look): &Value| {
+        html! { <li><span>{ look.map(|look| sample(&look)) }{ name }</span><b>{ value }</b></li> }
+    };
+    let plot = html! {
+        <div class="plot" role="img" aria-label={label}>
+            if width > 0.0 {
+                <Plot kind={kind.clone()} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} />
+                { cursor(&axis, shown, height) }
+            }
+        </div>
     };
     html! {
         <>
-            <div class="chart" ref={node} {onpointermove} {onpointerleave} data-testid="chart">{ inside }</div>
+            <div class="charting">
+                <div class="chart" ref={node} {onpointermove} {onpointerleave} onclick={(!tables).then_some(onclick)} data-testid="chart">
+                    if tables { { table(&kind, shown, &values, etcd) } } else { { plot } }
+                </div>
+                if !tables {
+                    <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true" data-testid="values">
+                        <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns() }</span></li>
+                        { for upon.iter().map(value) }
+                    </ul>
+                }
+            </div>
             if !tables && !charged.is_empty() { { legend(&charged) } }
         </>
+    }
+}
+
+/// A piece of a series' line.
+fn sample(look: &Look) -> Html {
+    html! {
+        <svg class="sample" width="20" height="8"><line x1="0" x2="18" y1="4" y2="4" stroke={look.stroke()} stroke-dasharray={look.dashes()} stroke-width="3" /></svg>
     }
 }
 
@@ -139,37 +169,41 @@ fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
 }
 
 /// What the chart shows at a moment, by name.
-fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, String)> {
+fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<Value> {
     match kind {
         Kind::Availability => {
-            availability::unavailable_s(cluster, at_s).into_iter().map(|(name, gone)| (name.to_owned(), length(gone))).collect()
+            let all = availability::unavailable_s(cluster, at_s).into_iter();
+            all.map(|(name, gone, look)| (name.to_owned(), length(gone), Some(look))).collect()
         }
         Kind::Traffic => {
-            traffic::rates(report, at_s).into_iter().map(|(name, rate)| (name, format!("{}/s", bytes(rate as u64)))).collect()
+            let all = traffic::rates(report, at_s).into_iter().enumerate();
+            all.map(|(i, (name, rate))| (name, format!("{}/s", bytes(rate as u64)), Some(Look::of(i)))).collect()
         }
         Kind::Bill(provider) => {
             let so_far = bill::so_far(report, provider, at_s);
             let (usd, per_hour_usd) =
                 so_far.iter().fold((0.0, 0.0), |(usd, per_hour), of| (usd + of.usd, per_hour + of.per_hour_usd));
-            let kinds = so_far.iter().map(|of| (of.kind.describe().to_owned(), told(of.usd, of.per_hour_usd)));
-            std::iter::once(("all".to_owned(), told(usd, per_hour_usd))).chain(kinds).collect()
+            let kinds = so_far.iter().map(|of| (of.kind.describe().to_owned(), told(of.usd, of.per_hour_usd), None));
+            std::iter::once(("all".to_owned(), told(usd, per_hour_usd), None)).chain(kinds).collect()
         }
         Kind::Latency => {
             // Of a sample few paths have an answer in each window.
-            let answered = |(name, of): (String, [Option<f64>; 3])| match of {
-                [Some(p50), Some(p90), Some(p99)] => Some((name, format!("{p50:.1} / {p90:.1} / {p99:.1} ms"))),
+            let answered = |(i, (name, of)): (usize, (String, [Option<f64>; 3]))| match of {
+                [Some(p50), Some(p90), Some(p99)] => {
+                    Some((name, format!("{p50:.1} / {p90:.1} / {p99:.1} ms"), Some(Look::of(i))))
+                }
                 _ => None,
             };
-            let rows: Vec<_> = latency::at(report, cluster, at_s).into_iter().filter_map(answered).collect();
-            if rows.is_empty() { vec![("no answer".to_owned(), "none".to_owned())] } else { rows }
+            let rows: Vec<_> = latency::at(report, cluster, at_s).into_iter().enumerate().filter_map(answered).collect();
+            if rows.is_empty() { vec![("no answer".to_owned(), "none".to_owned(), None)] } else { rows }
         }
     }
 }
 
-fn table(kind: &Kind, at_s: f64, values: &[(String, String)], cluster: &EtcdReport) -> Html {
+fn table(kind: &Kind, at_s: f64, values: &[Value], cluster: &EtcdReport) -> Html {
     let what = if *kind == Kind::Latency { " (median / 90 % / 99 %)" } else { "" };
     let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
-    let rows = values.iter().map(|(name, value)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
+    let rows = values.iter().map(|(name, value, _)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
     let outages = cluster.outages.iter().filter(|_| *kind == Kind::Availability).map(|o| {
         html! { <tr><td>{ format!("{}: {}", crate::view::labels::outage(o.kind), o.root_cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
     });

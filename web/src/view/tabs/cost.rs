@@ -73,7 +73,7 @@ fn by_kind(report: &Report) -> Html {
     let sums: Vec<f64> = (0..titles.len()).map(|i| kinds.iter().map(|(_, usd)| usd[i]).sum::<f64>()).collect();
     let all = kinds.iter().map(|(kind, usd)| (kind.describe(), usd)).chain([("all", &sums)]);
     let cells = all.map(|(what, usd)| [what.to_owned()].into_iter().chain(usd.iter().map(|usd| dollars(*usd))).collect());
-    rows("Cost per month, extrapolated from this run", &head, cells)
+    rows("Projected monthly cost, extrapolated from this run", &head, cells)
 }
 
 fn tolerance(report: &Report) -> Html {
@@ -107,7 +107,7 @@ fn parts(report: &Report, provider: &str, split: CostSplit) -> Html {
         return Html::default();
     }
     let (shown, left_out) = parts.split_at(parts.len().min(MOST_PARTS));
-    let caption = format!("Cost per month with {}", report.provider_title(provider));
+    let caption = format!("Projected monthly cost with {}", report.provider_title(provider));
     let more = left_out.iter().map(|(_, usd)| usd).sum();
     html! {
         <details class="split" data-testid={format!("split-{}", split.describe().replace(' ', "-"))}>

@@ -17,7 +17,7 @@ use zonefall_core::scenario::text::count;
 /// Finds the field that the filter is typed into.
 pub(crate) const FILTER_FIELD: &str = "#filter-field";
 
-/// Height of a line in pixels; the style sheet says the same.
+/// Height of a line in pixels, before one is measured.
 const LINE: f64 = 28.0;
 /// Lines above and below what is in sight.
 const MORE: usize = 6;
@@ -40,6 +40,8 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
     let EventsProps { report, current, filter, kinds, dispatch } = props;
     let node = use_node_ref();
     let (_, height) = use_size(&node);
+    let line_height = use_state_eq(|| LINE);
+    let high = *line_height;
     let top = use_state_eq(|| 0.0_f64);
     let words: Vec<String> = filter.split_whitespace().map(str::to_ascii_lowercase).collect();
     let fits = |line: &StoryLine| {
@@ -50,14 +52,23 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
     let now = found.partition_point(|&i| i < *current).checked_sub(1);
     {
         let node = node.clone();
-        use_effect_with(now, move |now| {
-            if let (Some(list), Some(now)) = (node.cast::<HtmlElement>(), *now) {
-                show(&list, now);
+        // A finger needs higher lines than a pointer.
+        use_effect_with((height, found.is_empty()), move |_| {
+            if let Some(line) = node.cast::<HtmlElement>().and_then(|list| list.query_selector("li").ok().flatten()) {
+                line_height.set(f64::from(line.client_height().max(1)));
             }
         });
     }
-    let first = (*top / LINE) as usize;
-    let last = found.len().min(first + (height / LINE) as usize + 2 + MORE);
+    {
+        let node = node.clone();
+        use_effect_with(now, move |now| {
+            if let (Some(list), Some(now)) = (node.cast::<HtmlElement>(), *now) {
+                show(&list, now, high);
+            }
+        });
+    }
+    let first = (*top / high) as usize;
+    let last = found.len().min(first + (height / high) as usize + 2 + MORE);
     let first = first.saturating_sub(MORE).min(last);
     let onscroll = {
         let top = top.clone();
@@ -76,7 +87,7 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
         }
     };
     let spacer =
-        |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * LINE)} aria-hidden="true"></svg> };
+        |lines: usize| html! { <svg class="spacer" width="1" height={px(lines as f64 * high)} aria-hidden="true"></svg> };
     let omitted =
         if report.story_omitted > 0 { format!(" · {} more not kept", count(report.story_omitted)) } else { String::new() };
     html! {
@@ -96,10 +107,10 @@ pub(crate) fn Events(props: &EventsProps) -> Html {
 }
 
 /// Scrolls as little as brings a line into sight.
-fn show(list: &HtmlElement, place: usize) {
+fn show(list: &HtmlElement, place: usize, high: f64) {
     let (from, room) = (f64::from(list.scroll_top()), f64::from(list.client_height()));
-    let top = place as f64 * LINE;
-    if top < from || top + LINE > from + room {
+    let top = place as f64 * high;
+    if top < from || top + high > from + room {
         list.set_scroll_top((top - room / 2.0).max(0.0) as i32);
     }
 }

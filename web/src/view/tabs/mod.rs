@@ -83,7 +83,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
     let inside = match (report, clusters.get(cluster).cloned()) {
         (Some(report), Some(cluster)) => {
             let chart = |kind: Kind| {
-                html! { <Chart {kind} report={report.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} /> }
+                html! { <Chart {kind} report={report.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} dispatch={dispatch.clone()} /> }
             };
             match open {
                 Tab::Events => {

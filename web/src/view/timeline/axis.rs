@@ -66,9 +66,9 @@ impl Axis {
     /// Room beside the axis, left and right of it, in an element of this width.
     pub fn gutters(width: f64) -> (f64, f64) {
         match width {
-            ..700.0 => (60.0, 10.0),
+            ..700.0 => (68.0, 10.0),
             ..1_200.0 => (96.0, 132.0),
-            _ => (96.0, 200.0),
+            _ => (96.0, 232.0),
         }
     }
 

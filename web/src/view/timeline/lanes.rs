@@ -1,6 +1,6 @@
 //! What the timeline is painted with: bars in lanes, from the report. The same data is drawn and, as a table, read out.
 
-use zonefall_core::report::{EtcdReport, LeaderReport, OutageKind, Report};
+use zonefall_core::report::{EtcdReport, FaultReport, LeaderReport, OutageKind, Report};
 
 use crate::view::labels::{length, outage};
 
@@ -26,7 +26,7 @@ pub struct Bar {
 pub struct Lane {
     /// Its name.
     pub name: &'static str,
-    /// What it comes to: `1.3 s gone`.
+    /// What it comes to: `✕ 1.3 s down`.
     pub sum: String,
     /// Its bars in order.
     pub bars: Vec<Bar>,
@@ -43,7 +43,7 @@ impl Lane {
     }
 }
 
-/// Rows of faults; further ones share the last.
+/// Rows of faults; what finds none of them free shares a bar of the last.
 const MOST_ROWS: usize = 3;
 
 /// The lanes of a cluster: faults, terms, then each service.
@@ -61,11 +61,11 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
             })
             .collect();
         let gone: f64 = bars.iter().map(|b| b.to_s - b.from_s).sum();
-        let sum = if bars.is_empty() { "✓ always available".to_owned() } else { format!("✕ {} unavailable", length(gone)) };
+        let sum = if bars.is_empty() { "✓ no outage".to_owned() } else { format!("✕ {} down", length(gone)) };
         Lane { name, sum, bars, rows: 1, row_height: 14.0 }
     };
     vec![
-        faults(report),
+        faults(&report.faults),
         terms(&cluster.leaders, cluster.leader_changes, report.simulated_s),
         service(OutageKind::Write, "writes"),
         service(OutageKind::ReadLinearizable, "linearizable"),
@@ -74,34 +74,36 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
     ]
 }
 
-fn faults(report: &Report) -> Lane {
-    let mut ends: Vec<f64> = Vec::new();
-    let bars: Vec<Bar> = report
-        .faults
-        .iter()
-        .map(|fault| {
-            let row = ends.iter().position(|end| *end <= fault.from_s).unwrap_or(ends.len()).min(MOST_ROWS - 1);
-            if row == ends.len() {
-                ends.push(fault.to_s);
-            } else {
-                ends[row] = ends[row].max(fault.to_s);
-            }
-            Bar {
-                from_s: fault.from_s,
-                to_s: fault.to_s,
-                text: fault.what.clone(),
-                short: Vec::new(),
-                class: "fault".to_owned(),
-                row,
-            }
+/// Faults in the first row that is free; without one, in a bar that several share.
+fn faults(faults: &[FaultReport]) -> Lane {
+    /// A bar in the making: from, to, row, and what it is of.
+    type Shared<'a> = (f64, f64, usize, Vec<&'a str>);
+    let mut shared: Vec<Shared<'_>> = Vec::new();
+    for FaultReport { from_s, to_s, what, .. } in faults {
+        let taken = |row: usize| shared.iter().any(|(_, end_s, at, _)| *at == row && end_s > from_s);
+        if let Some(row) = (0..MOST_ROWS).find(|row| !taken(*row)) {
+            shared.push((*from_s, *to_s, row, vec![what]));
+        } else {
+            let last = shared.iter_mut().rfind(|(_, _, row, _)| *row == MOST_ROWS - 1).expect("all rows are taken");
+            last.1 = last.1.max(*to_s);
+            last.3.push(what);
+        }
+    }
+    let bars: Vec<Bar> = shared
+        .into_iter()
+        .map(|(from_s, to_s, row, what)| {
+            let short = if what.len() > 1 { vec![format!("{} faults", what.len())] } else { Vec::new() };
+            let text = short.iter().map(|count| format!("{count}: ")).chain([what.join("; ")]).collect();
+            Bar { from_s, to_s, text, short, class: "fault".to_owned(), row }
         })
         .collect();
-    let sum = match bars.len() {
+    let sum = match faults.len() {
         0 => "none".to_owned(),
         1 => "1 fault".to_owned(),
         n => format!("{n} faults"),
     };
-    Lane { name: "faults", sum, rows: ends.len().max(1), bars, row_height: 16.0 }
+    let rows = bars.iter().map(|bar| bar.row + 1).max().unwrap_or(1);
+    Lane { name: "faults", sum, rows, bars, row_height: 16.0 }
 }
 
 /// The leaders, and the times without a leader between them.
@@ -136,6 +138,22 @@ fn terms(leaders: &[LeaderReport], changes: u64, until_s: f64) -> Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_without_a_free_row_shares_a_bar() {
+        let fault = |from_s, to_s, what: &str| FaultReport { from_s, to_s, completed: true, what: what.to_owned() };
+        let lane = faults(&[
+            fault(0.0, 90.0, "a"),
+            fault(1.0, 90.0, "b"),
+            fault(2.0, 50.0, "c"),
+            fault(3.0, 70.0, "d"),
+            fault(60.0, 80.0, "e"),
+            fault(80.0, 85.0, "f"),
+        ]);
+        let bars: Vec<_> = lane.bars.iter().map(|bar| (bar.from_s, bar.to_s, bar.row, bar.text.as_str())).collect();
+        assert_eq!(bars, [(0.0, 90.0, 0, "a"), (1.0, 90.0, 1, "b"), (2.0, 80.0, 2, "3 faults: c; d; e"), (80.0, 85.0, 2, "f")]);
+        assert_eq!((lane.rows, lane.sum.as_str()), (3, "6 faults"));
+    }
 
     #[test]
     fn between_two_leaders_nobody_leads_and_the_lane_says_so() {

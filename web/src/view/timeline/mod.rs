@@ -22,7 +22,7 @@ use super::same::Same;
 use super::size::use_width;
 use crate::state::{Action, PlaybackCommand};
 use axis::{Axis, Range};
-use paint::{Paint, Playhead};
+use paint::{HoverLine, Paint, Playhead};
 pub use transport::Progress;
 pub(crate) use transport::TIME_FIELD;
 use transport::Transport;
@@ -105,6 +105,7 @@ pub fn Timeline(props: &TimelineProps) -> Html {
                 if width > 0.0 {
                     <Paint {report} {cluster} {axis} {live} {narrow} />
                     <Playhead {axis} {at} {height} {narrow} />
+                    <HoverLine {axis} {height} />
                 }
             </div>
         </section>

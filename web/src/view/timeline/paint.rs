@@ -6,12 +6,17 @@ use zonefall_core::report::Report;
 
 use super::axis::Axis;
 use super::lanes::{Bar, Lane, lanes};
+use crate::view::hover::Hover;
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 
 /// Height of the axis.
 pub(crate) const HEAD: f64 = 20.0;
 const BETWEEN: f64 = 4.0;
+/// Width of a letter of the lanes, at most on average.
+const LETTER: f64 = 6.3;
+/// The same of a bold one.
+const BOLD: f64 = 7.2;
 /// Room for the knob that a thumb can hold, below the lanes; the style sheet leaves as much.
 const KNOB: f64 = 28.0;
 
@@ -53,14 +58,12 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
     });
     let rows: Html = rows.collect();
     let width = axis.right + axis.gutter;
-    // Where there are several clusters, whose lanes these are; as much of the name as has room left of the axis.
     let several = report.as_deref().is_some_and(|report| report.etcd.len() > 1);
-    let own = cluster.rsplit('/').next().unwrap_or(cluster);
-    let whose = several.then(|| own.chars().take(((axis.left - 12.0) / 6.3) as usize).collect::<String>());
+    let whose = several.then(|| whose(cluster, axis.left - 12.0));
     let ticks = zonefall_plots::ticks(axis.range.from_s, axis.range.to_s, ((axis.right - axis.left) / 90.0) as usize);
     html! {
         <svg class="lanes" width={px(width)} height={px(total)} aria-hidden="true">
-            { for ticks.iter().map(|(s, words)| tick(axis.x(*s), words, total)) }
+            { for ticks.iter().map(|(s, words)| tick(axis, *s, words, total)) }
             { rows }
             if let Some(name) = whose { <text class="whose" x="4" y="11">{ name }</text> }
             if let Some(live) = live {
@@ -74,12 +77,33 @@ pub(crate) fn Paint(props: &PaintProps) -> Html {
     }
 }
 
-fn tick(x: f64, words: &str, bottom: f64) -> Html {
+/// Whose lanes these are, where there are several clusters: as much of the name as has room left of the axis.
+fn whose(cluster: &str, room: f64) -> String {
+    let most = (room / BOLD) as usize;
+    let own = cluster.rsplit('/').next().unwrap_or(cluster);
+    if own.chars().count() <= most { own.to_owned() } else { own.chars().take(most.saturating_sub(1)).chain(['…']).collect() }
+}
+
+/// A moment of the axis; its words stay between the names of the lanes and the edge of the screen.
+fn tick(axis: &Axis, s: f64, words: &str, bottom: f64) -> Html {
+    let x = axis.x(s);
     html! {
         <g class="tick">
             <line x1={px(x)} x2={px(x)} y1="15" y2={px(bottom)} />
-            <text x={px(x)} y="11" text-anchor="middle">{ words }</text>
+            <text x={px(x)} y="11" text-anchor={anchor(axis, x, words)}>{ words }</text>
         </g>
+    }
+}
+
+/// Where words begin that would like to be in the middle.
+fn anchor(axis: &Axis, x: f64, words: &str) -> &'static str {
+    let half = words.chars().count() as f64 * LETTER / 2.0;
+    if x - half < axis.left - 2.0 {
+        "start"
+    } else if x + half > axis.right + axis.gutter {
+        "end"
+    } else {
+        "middle"
     }
 }
 
@@ -106,7 +130,7 @@ fn draw(lane: &Lane, axis: &Axis, top: f64, narrow: bool) -> Html {
 fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Html {
     let from = axis.x(bar.from_s);
     let to = axis.x(bar.to_s).max(from + 2.0);
-    let needs = |words: &str| words.chars().count() as f64 * 6.3 + 10.0;
+    let needs = |words: &str| words.chars().count() as f64 * LETTER + 10.0;
     let mut words = [&bar.text].into_iter().chain(&bar.short);
     let inside = words.find(|words| to - from >= needs(words));
     // Beside the bar only what is short, and not in the lane of leaders: the next one begins where the last ends.
@@ -153,5 +177,54 @@ pub(crate) fn Playhead(props: &PlayheadProps) -> Html {
             <line x1={px(x)} x2={px(x)} y1="12" y2={px(*height)} />
             <path d={knob} />
         </svg>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct HoverLineProps {
+    pub axis: Axis,
+    pub height: f64,
+}
+
+/// A line at the moment under the pointer, while that is in a chart.
+#[component]
+pub(crate) fn HoverLine(props: &HoverLineProps) -> Html {
+    let HoverLineProps { axis, height } = props;
+    let hover = use_context::<Hover>().and_then(|hover| *hover).filter(|s| axis.shows(*s, *s));
+    let Some(s) = hover else { return Html::default() };
+    let x = px(axis.x(s));
+    html! {
+        <svg class="playhead hover" width={px(axis.right + 1.0)} height={px(*height)} aria-hidden="true" data-testid="hover">
+            <line x1={x.clone()} x2={x} y1="12" y2={px(*height)} />
+        </svg>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::timeline::axis::Range;
+
+    #[test]
+    fn words_of_the_axis_stay_on_the_screen_and_off_the_names() {
+        let axis = Axis::new(Range { from_s: 0.0, to_s: 2_100.0 }, 390.0);
+        for (s, words, expected) in
+            [(0.0, "0", "start"), (0.0, "1:01.25", "start"), (600.0, "10 min", "middle"), (2_100.0, "35 min", "end")]
+        {
+            assert_eq!(anchor(&axis, axis.x(s), words), expected, "{words} at {s}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_cluster_ends_before_the_axis() {
+        let (phone, desk) = (Axis::gutters(390.0).0 - 12.0, Axis::gutters(1_440.0).0 - 12.0);
+        for (cluster, room, expected) in [
+            ("etcd-events", desk, "etcd-events"),
+            ("etcd-events", phone, "etcd-e…"),
+            ("shoot--garden--aws-ha/etcd-main", phone, "etcd-m…"),
+            ("a-cluster-withaverylongname", desk, "a-cluster-…"),
+        ] {
+            assert_eq!(whose(cluster, room), expected);
+        }
     }
 }

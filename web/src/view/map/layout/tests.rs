@@ -77,6 +77,20 @@ fn a_map_is_as_large_as_its_room_lets_it() {
 }
 
 #[test]
+fn a_map_is_as_high_as_its_room_lets_it() {
+    let scenario = Scenario::from_json(zonefall_core::scenario::default_scenario().json).unwrap();
+    let crowd = Crowd::new(&scenario);
+    let high = |room: f64| {
+        let layout = fit(&scenario, &crowd, 857.0, room);
+        let high = layout.height * layout.scale;
+        assert!(high <= room, "{high} in {room}");
+        high
+    };
+    assert!(high(500.0) > 1.4 * high(280.0), "{} and {}", high(280.0), high(500.0));
+    assert!(high(850.0) >= high(500.0));
+}
+
+#[test]
 fn what_is_too_high_stands_beside_each_other() {
     let scenario = named("single-zone");
     let tops = |layout: &Layout| layout.nodes.iter().map(|node| node.y as i64).collect::<std::collections::BTreeSet<_>>().len();
