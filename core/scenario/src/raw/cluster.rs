@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers};
+use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage};
 use crate::kube::controllers::Controllers;
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
@@ -54,6 +54,10 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub budgets: Vec<RawBudget>,
+    /// Users of its API and their load.
+    #[serde(rename = "use", default)]
+    #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]
+    pub usage: Option<RawUsage>,
     /// Timers of its controllers and kubelets; of them `node_monitor_grace` is 50s where it is left out, as in Kubernetes since 1.32.
     #[serde(default)]
     pub timers: RawTimers,

@@ -8,7 +8,7 @@ use super::lower::{Lowering, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
-use super::{CheckCtx, quoted};
+use super::{CheckCtx, quoted, usage};
 use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
@@ -68,6 +68,11 @@ pub(super) fn validate(
             Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
+        if let Some(usage) = &cluster.usage {
+            lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
+            site.cluster.requests = usage::of_cluster(ctx, &path, usage, &site.cluster.components);
+            site.cluster.in_flight = usage::in_flight(usage);
+        }
         site.cluster.budgets = budgets(ctx, &mut lowering.symbols, &path, &cluster.budgets);
         site.cluster.services = services(ctx, &mut lowering.symbols, &path, &cluster.services);
         let (s, valid) = (lowering.sites.len(), site.valid);

@@ -150,6 +150,7 @@ impl Builder<'_, '_> {
             name,
             etcd,
             control_plane: hosts,
+            control_plane_machine: raw.control_plane.machine.as_ref().map(resources),
             nodes: TiVec::new(),
             machine_deployments: TiVec::new(),
             workloads: TiVec::new(),
