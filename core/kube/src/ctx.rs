@@ -61,12 +61,17 @@ pub struct KubeEffects {
     pub hinted: Vec<EtcdId>,
     /// Machines that are deleted.
     pub deleted_vms: Vec<HostId>,
+    /// Clusters whose API answers a kubelet from now on, or no longer.
+    pub kubelets_changed: Vec<KubeClusterId>,
 }
 
 impl KubeEffects {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        self.container_events.is_empty() && self.hinted.is_empty() && self.deleted_vms.is_empty()
+        self.container_events.is_empty()
+            && self.hinted.is_empty()
+            && self.deleted_vms.is_empty()
+            && self.kubelets_changed.is_empty()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::name::NodeName;
 use crate::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
-use crate::spec::{Component, KubeClusterSpec, Role, Workload};
+use crate::spec::{KubeClusterSpec, Role, Workload};
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::MemberId;
 
@@ -120,12 +120,12 @@ impl KubeRecord {
                 format!("API {requests} are {}", if up { "available" } else { "unavailable" })
             }
             Self::Lease(component, Some(replica)) => {
-                format!("{} {} is the leader", component_name(component), replica.describe(scenario))
+                format!("{} {} is the leader", component.name(), replica.describe(scenario))
             }
-            Self::ControllerActive(component, true) => format!("{} is active", component_name(component)),
-            Self::ControllerActive(component, false) => format!("{} is inactive", component_name(component)),
+            Self::ControllerActive(component, true) => format!("{} is active", component.name()),
+            Self::ControllerActive(component, false) => format!("{} is inactive", component.name()),
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
-            Self::Lease(component, None) => format!("{} has no leader", component_name(component)),
+            Self::Lease(component, None) => format!("{} has no leader", component.name()),
             Self::Endpoint { service, pod, listed } => {
                 let (pod, service) = (pod.text(cluster), &cluster.services[service].name);
                 format!("{pod} is {} endpoint of Service {service}", if listed { "an" } else { "no longer an" })
@@ -149,18 +149,6 @@ impl Replica {
             Self::Host(node) => format!("on {}", scenario.nodes[node].name),
             Self::Pod(cluster, pod) => pod.text(&scenario.kube.clusters[cluster]),
         }
-    }
-}
-
-/// A component's name, as it is deployed.
-pub const fn component_name(component: Component) -> &'static str {
-    match component {
-        Component::ControllerManager => "kube-controller-manager",
-        Component::Scheduler => "kube-scheduler",
-        Component::MachineControllerManager => "machine-controller-manager",
-        Component::Autoscaler => "cluster-autoscaler",
-        Component::Gardenlet => "gardenlet",
-        Component::Druid => "etcd-druid",
     }
 }
 
@@ -229,7 +217,7 @@ impl KubeEvent {
             Self::Link { .. } => "an API server's connection to etcd times out".to_owned(),
             Self::Readiness { .. } => "the kubelet probes the readiness of an API server".to_owned(),
             Self::ControlPlane { .. } => "a control-plane host restarts its processes".to_owned(),
-            Self::Election { component, .. } => format!("leader election of {}: a timer fires", component_name(component)),
+            Self::Election { component, .. } => format!("leader election of {}: a timer fires", component.name()),
             Self::Process { node: key, .. } => format!("a process of a pod on {} becomes ready or exits", node(key)),
         };
         format!("{}: {text}", spec.name)

@@ -131,6 +131,12 @@ impl Kubelet {
     /// Its machine is switched off for good.
     pub fn switched_off(mut self, ctx: &mut ClusterCtx<'_>) {
         self.processes.power_lost(ctx);
+        ctx.fx.kubelets_changed.push(ctx.cluster);
+    }
+
+    /// Where it runs, while the API answers it.
+    pub fn connected_from(&self) -> Option<HostId> {
+        self.connected.map(|_| self.host)
     }
 
     fn power_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
@@ -172,6 +178,7 @@ impl Kubelet {
             self.renewed = self.last_renewal(ctx.now - Duration::from_nanos(1));
             self.connected = None;
         }
+        ctx.fx.kubelets_changed.push(ctx.cluster);
         self.pod_removed(store, ctx);
     }
 

@@ -114,6 +114,8 @@ pub enum Endpoint {
     Components(KubeClusterId),
     /// Who asks a plane's API from outside its seed: where the load balancer takes it.
     Outside(KubeClusterId),
+    /// Kubelets and users of a cluster without Gardener: they ask its API servers from its zones.
+    Users(KubeClusterId),
 }
 
 impl Endpoint {

@@ -140,7 +140,7 @@ pub(super) fn cluster(end: Endpoint, scenario: &Scenario) -> EtcdId {
     match end {
         Endpoint::Member(member) => member.cluster,
         Endpoint::Client(client) => scenario.client(client).etcd,
-        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) => {
+        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) | Endpoint::Users(cluster) => {
             scenario.kube.clusters[cluster].etcd
         }
     }
@@ -153,6 +153,7 @@ fn name(end: Endpoint, scenario: &Scenario) -> &str {
         Endpoint::Servers(_) => "kube-apiserver",
         Endpoint::Components(_) => "components",
         Endpoint::Outside(_) => "outside",
+        Endpoint::Users(_) => "kubelets and users",
     }
 }
 

@@ -6,6 +6,7 @@ use crate::client::ServerAttachment;
 use crate::client::in_flight::InFlight;
 use crate::ids::{ClientId, KubeClusterId};
 use crate::kube::api::Running;
+use crate::network::HostId;
 use crate::scenario::{ApiServerClient, Scenario};
 use crate::sim::Simulation;
 
@@ -70,8 +71,9 @@ impl Simulation {
         let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
         let running: Vec<Running> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
-        let servers = running.iter().filter(|server| server.ready && server.asks.is_some()).count();
-        let times = self.traffic.times(cluster, servers, &self.traffic_ctx());
+        let sent_to = running.iter().filter(|server| server.ready && server.asks.is_some());
+        let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
+        let times = self.traffic.times(cluster, &servers, &self.traffic_ctx());
         let main = self.scenario.kube.clusters[cluster].etcd;
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
@@ -87,7 +89,7 @@ impl Simulation {
                 host: server.host,
                 zone: self.network.zone(server.host),
                 member: of_main.then_some(member),
-                share: part.requests.map_or((1, 1), |_| (times as u64, servers as u64)),
+                share: part.requests.map_or((1, 1), |_| (times as u64, servers.len() as u64)),
             });
             let (client, mut ctx) = self.client(*id);
             client.attach(attachment, &mut ctx);

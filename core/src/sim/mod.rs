@@ -342,6 +342,9 @@ impl Simulation {
             for (id, phase) in std::mem::take(&mut self.garden.effects.restore_phases) {
                 Arc::make_mut(&mut self.clusters[id]).set_restore_phase(phase);
             }
+            for cluster in std::mem::take(&mut self.fx.kube.kubelets_changed) {
+                self.traffic.kubelets_changed(cluster);
+            }
             for host in std::mem::take(&mut self.fx.kube.deleted_vms) {
                 self.delete_vm(host);
             }

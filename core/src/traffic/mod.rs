@@ -23,11 +23,11 @@ use crate::gardener::garden::Garden;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
-use crate::network::Network;
 use crate::network::ledger::{Class, Ledger};
+use crate::network::{HostId, Network};
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::{Caller, WATCHER};
+use crate::scenario::kube::usage::{Caller, Each, WATCHER};
 use legs::Point;
 use plan::{Amount, Plan, Rate};
 
@@ -81,9 +81,9 @@ struct Total {
 struct ClusterFlows {
     /// Where some of what its servers ask of etcd is asked one by one, and where all of it flows.
     plans: [Arc<Plan>; 2],
-    /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots).
-    shoot: u16,
-    /// Its etcd for events.
+    /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots); `None`: its control plane runs on hosts.
+    shoot: Option<u16>,
+    /// Its etcd for events, beside that of all else.
     events: Option<EtcdId>,
     /// Components that ask, or are told, and what they are in each seed that may host them.
     components: Vec<(String, Vec<(KubeClusterId, WorkloadId)>)>,
@@ -114,51 +114,53 @@ impl Traffic {
     pub fn new(scenario: &Scenario) -> Self {
         let mut traffic = Self::default();
         let mut plans: Vec<(KubeClusterId, [Arc<Plan>; 2])> = Vec::new();
-        for (shoot, spec) in (0..).zip(&scenario.kube.shoots) {
-            let Some(hosted) = &spec.hosted else { continue };
-            let cluster = &scenario.kube.clusters[hosted.cluster];
+        let on_hosts = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.is_hosted());
+        let on_hosts = on_hosts.map(|(id, _)| (id, None));
+        let shoots = (0..).zip(&scenario.kube.shoots);
+        let shoots = shoots.filter_map(|(k, shoot)| Some((shoot.hosted.as_ref()?.cluster, Some((k, shoot)))));
+        for (id, shoot) in on_hosts.chain(shoots) {
+            let cluster = &scenario.kube.clusters[id];
             if cluster.requests.is_empty() {
                 continue;
             }
-            let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id].etcd].revision;
-            let same = |id: KubeClusterId| {
-                scenario.kube.clusters[id].requests == cluster.requests && revision(id) == revision(hosted.cluster)
-            };
-            let known = plans.iter().find(|(id, _)| same(*id)).map(|(_, plans)| plans.clone());
-            let own = known.unwrap_or_else(|| {
-                let at = Point { leads: true, term: 1, index: revision(hosted.cluster), tls: scenario.network.tls };
-                let own = [false, true].map(|all| Arc::new(Plan::new(&cluster.requests, at, all)));
-                plans.push((hosted.cluster, own.clone()));
-                own
-            });
+            let own = plans_of(id, scenario, &mut plans);
             let callers: BTreeSet<&str> =
                 own[0].groups.iter().filter_map(|group| component(&group.by)).chain([WATCHER]).collect();
             let mut components: Vec<_> = callers.into_iter().map(|name| (name.to_owned(), Vec::new())).collect();
             let mut events = None;
-            for place in spec.places() {
+            traffic.of_cluster.insert(cluster.etcd, id);
+            for place in shoot.into_iter().flat_map(|(_, shoot)| shoot.places()) {
                 let seed = scenario.kube.seeds[place.seed].cluster;
-                for id in &place.workloads {
-                    let workload = &scenario.kube.clusters[seed].workloads[*id];
+                for part in &place.workloads {
+                    let workload = &scenario.kube.clusters[seed].workloads[*part];
                     if let Role::Etcd(etcd) = workload.role {
-                        traffic.of_cluster.insert(etcd, hosted.cluster);
+                        traffic.of_cluster.insert(etcd, id);
                         events = events.or(Some(etcd).filter(|etcd| *etcd != cluster.etcd));
                     } else if let Some((_, places)) = components.iter_mut().find(|(name, _)| *name == workload.name) {
-                        places.push((seed, *id));
-                        traffic.of_component.insert((seed, *id), hosted.cluster);
+                        places.push((seed, *part));
+                        traffic.of_component.insert((seed, *part), id);
                     }
                 }
             }
             let (all, since, totals, pairs, written) = Default::default();
+            let shoot = shoot.map(|(k, _)| k);
             let own = ClusterFlows { plans: own, shoot, events, components, all, since, totals, pairs, written };
-            traffic.clusters.insert(hosted.cluster, Arc::new(own));
-            traffic.stale.insert(hosted.cluster);
+            traffic.clusters.insert(id, Arc::new(own));
+            traffic.stale.insert(id);
         }
         traffic
     }
 
-    /// The API servers of a cluster have changed.
+    /// The API servers of a cluster have changed, and on its hosts all that asks them.
     pub fn servers_changed(&mut self, cluster: KubeClusterId) {
         if self.clusters.contains_key(&cluster) {
+            self.stale.insert(cluster);
+        }
+    }
+
+    /// The API of a cluster answers other kubelets than before.
+    pub fn kubelets_changed(&mut self, cluster: KubeClusterId) {
+        if self.clusters.get(&cluster).is_some_and(|flows| flows.plan().groups.iter().any(|group| group.each == Each::Node)) {
             self.stale.insert(cluster);
         }
     }
@@ -175,7 +177,7 @@ impl Traffic {
 
     /// A shoot may be bound to another seed, whose load balancer it has from then on.
     pub fn shoot_moved(&mut self, shoot: u16) {
-        self.stale.extend(self.clusters.iter().find(|(_, cluster)| cluster.shoot == shoot).map(|(cluster, _)| *cluster));
+        self.stale.extend(self.clusters.iter().find(|(_, cluster)| cluster.shoot == Some(shoot)).map(|(cluster, _)| *cluster));
     }
 
     /// A cluster may answer otherwise than before, or its members hear each other otherwise.
@@ -191,8 +193,8 @@ impl Traffic {
         }
     }
 
-    /// How many times over each of a plane's requests is asked one by one now, by so many servers; `None`: all of it flows.
-    pub(crate) fn times(&self, id: KubeClusterId, servers: usize, ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
+    /// How many times over each of a plane's requests is asked one by one now, by servers on these hosts; `None`: all of it flows.
+    pub(crate) fn times(&self, id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
         self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, ctx))
     }
 
@@ -309,6 +311,20 @@ impl Total {
         amount.add(self.rate.over(ns));
         amount
     }
+}
+
+/// The plans of a cluster: those of one that asks the same of a like etcd, where there is one.
+fn plans_of(id: KubeClusterId, scenario: &Scenario, plans: &mut Vec<(KubeClusterId, [Arc<Plan>; 2])>) -> [Arc<Plan>; 2] {
+    let requests = |id: KubeClusterId| &scenario.kube.clusters[id].requests;
+    let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id].etcd].revision;
+    let same = |other: KubeClusterId| requests(other) == requests(id) && revision(other) == revision(id);
+    if let Some((_, known)) = plans.iter().find(|(other, _)| same(*other)) {
+        return known.clone();
+    }
+    let at = Point { leads: true, term: 1, index: revision(id), tls: scenario.network.tls };
+    let own = [false, true].map(|all| Arc::new(Plan::new(requests(id), at, all)));
+    plans.push((id, own.clone()));
+    own
 }
 
 /// The name of a component that calls.

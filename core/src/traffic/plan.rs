@@ -121,21 +121,31 @@ pub struct Plan {
     pub groups: Vec<CallerGroup>,
 }
 
-/// How many times over something is asked now: not at all without pods of who asks. `pods`: of a component, how many there are.
-pub fn times(by: &Caller, each: Each, servers: usize, pods: impl Fn(&str) -> usize) -> usize {
+/// How much there is of what may ask more or less.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// API servers.
+    pub servers: usize,
+    /// Nodes whose kubelets reach the API.
+    pub nodes: usize,
+}
+
+/// How many times over something is asked now: not at all without processes of who asks. `processes`: of a component, how many there are.
+pub fn times(by: &Caller, each: Each, counts: Counts, processes: impl Fn(&str) -> usize) -> usize {
     match (by, each) {
-        (Caller::Component(name), _) if pods(name) == 0 => 0,
+        (Caller::Component(name), _) if processes(name) == 0 => 0,
         (_, Each::Cluster) => 1,
-        (_, Each::Server) => servers,
-        (_, Each::Standby) => pods(WATCHER).saturating_sub(1),
+        (_, Each::Server) => counts.servers,
+        (_, Each::Standby) => processes(WATCHER).saturating_sub(1),
+        (_, Each::Node) => counts.nodes,
     }
 }
 
-/// Keys and values that some requests write to etcd-main while there are so many servers and pods.
-pub fn written(requests: &[Requests], servers: usize, pods: impl Fn(&str) -> usize) -> Rate {
+/// Keys and values that some requests write to etcd-main while there is so much of who asks.
+pub fn written(requests: &[Requests], counts: Counts, processes: impl Fn(&str) -> usize) -> Rate {
     let mut all = Rate::default();
     for own in requests {
-        all.add(stored(own).share(times(&own.by, own.each, servers, &pods), 1));
+        all.add(stored(own).share(times(&own.by, own.each, counts, &processes), 1));
     }
     all
 }

@@ -2,17 +2,23 @@
 //!
 //! - Callers go to the API servers that serve, to each equally often; a component's pods ask each as much as the others, and what asks
 //!   from outside comes through the load balancer in each of the seed's zones alike.
+//! - The components of a cluster without Gardener run on the hosts of its control plane. Each asks the API server on its own host, where
+//!   that one talks to the etcd member on its host (kubeadm), or else all of them. Users ask from each of the cluster's zones alike, and
+//!   kubelets from where their nodes are.
 //! - An API server asks the member of etcd-main that its connection is with. Its connections to etcd-events are not followed: it asks
 //!   each member that answers equally often.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::service::RequestKind;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
+use crate::scenario::kube::routing::ApiToEtcd;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;
-use crate::traffic::plan::{self, EtcdCalls, Rate, Stream};
+use crate::traffic::plan::{self, Counts, EtcdCalls, Rate, Stream};
 use crate::traffic::{ClusterFlows, Flow, Key, TrafficCtx};
 
 /// An end of a flow.
@@ -25,6 +31,15 @@ struct Server {
     host: HostId,
     /// The member its connection is with.
     member: u8,
+}
+
+/// One or more that ask from the same place.
+#[derive(Clone, Copy, Debug)]
+struct Callers {
+    end: End,
+    count: usize,
+    /// They ask the API server on this host; `None`: each that serves.
+    server: Option<HostId>,
 }
 
 /// API servers that have a connection to etcd: all of them, and those that clients are sent to and that get answers.
@@ -48,8 +63,8 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     let (linked, serving) = servers(id, ctx);
     let mut found = Found { id, ctx, flow: Flow::new() };
     let plan = cluster.plan();
-    let pods = Pods::find(id, cluster, ctx);
-    let times: Vec<usize> = plan.groups.iter().map(|group| pods.times((&group.by, group.each), serving.len())).collect();
+    let there = Present::find(id, cluster, &serving.iter().map(|server| server.host).collect::<Vec<_>>(), ctx);
+    let times: Vec<usize> = plan.groups.iter().map(|group| there.times(&group.by, group.each)).collect();
     let asks = plan.asks(&times);
     for (objects, writes, asked) in &asks.etcd {
         match objects {
@@ -78,53 +93,93 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     for (group, times) in plan.groups.iter().zip(times) {
         let callers = match &group.by {
             Caller::Server => continue,
+            Caller::Outside if group.each == Each::Node => &there.kubelets,
             Caller::Outside => &outside(id, cluster, ctx),
-            Caller::Component(name) => pods.of(name),
+            Caller::Component(name) => there.of(name),
         };
         found.exchange(&group.calls, times, callers, &serving);
     }
     if writing > 0 {
-        found.exchange(&asks.events, 1, pods.of(WATCHER), &serving);
+        found.exchange(&asks.events, 1, there.of(WATCHER), &serving);
     }
     (found.flow, asks.written.share(writing, serving.len().max(1)))
 }
 
-/// How many times over each of a plane's requests is asked now ([`plan::times`]).
-pub(super) fn times(id: KubeClusterId, cluster: &ClusterFlows, servers: usize, ctx: &TrafficCtx<'_>) -> Vec<usize> {
-    let pods = Pods::find(id, cluster, ctx);
+/// How many times over each of a plane's requests is asked now ([`plan::times`]), by servers on these hosts.
+pub(super) fn times(id: KubeClusterId, cluster: &ClusterFlows, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Vec<usize> {
+    let there = Present::find(id, cluster, servers, ctx);
     let requests = &ctx.scenario.kube.clusters[id].requests;
-    requests.iter().map(|own| pods.times((&own.by, own.each), servers)).collect()
+    requests.iter().map(|own| there.times(&own.by, own.each)).collect()
 }
 
-/// Where pods of components are that work.
-struct Pods<'a>(Vec<(&'a str, Vec<End>)>);
+/// Who is there to ask.
+struct Present<'a> {
+    /// API servers that clients are sent to.
+    servers: usize,
+    /// Where processes of components are that work.
+    components: Vec<(&'a str, Vec<Callers>)>,
+    /// Kubelets that the API answers.
+    kubelets: Vec<Callers>,
+}
 
-impl<'a> Pods<'a> {
-    fn find(id: KubeClusterId, cluster: &'a ClusterFlows, ctx: &TrafficCtx<'_>) -> Self {
-        let ends = |(seed, workload): &(KubeClusterId, WorkloadId)| {
-            let store = ctx.kube.cluster(*seed).store();
-            let pods = store.pods_of(*workload).filter(|(_, pod)| pod.ready);
-            let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
-            let there = hosts.filter(|host| ctx.net.is_powered(*host));
-            there.map(|host| (Endpoint::Components(id), ctx.net.zone(host))).collect::<Vec<End>>()
+impl<'a> Present<'a> {
+    /// `servers`: hosts of API servers that clients are sent to.
+    fn find(id: KubeClusterId, cluster: &'a ClusterFlows, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Self {
+        let on_hosts = on_hosts(id, servers, ctx);
+        let has = |name: &str| ctx.scenario.kube.clusters[id].components.iter().any(|component| component.name() == name);
+        let callers = |(name, places): &'a (String, Vec<(KubeClusterId, WorkloadId)>)| {
+            let of_pods = places.iter().flat_map(|place| pods(id, *place, ctx));
+            let of_hosts = on_hosts.iter().copied().filter(|_| cluster.shoot.is_none() && has(name));
+            (name.as_str(), of_pods.chain(of_hosts).collect())
         };
-        Self(cluster.components.iter().map(|(name, places)| (name.as_str(), places.iter().flat_map(ends).collect())).collect())
+        let components = cluster.components.iter().map(callers).collect();
+        let mut zones: BTreeMap<ZoneId, usize> = BTreeMap::new();
+        for host in ctx.kube.cluster(id).kubelet_hosts() {
+            *zones.entry(ctx.net.zone(host)).or_default() += 1;
+        }
+        let kubelets = zones.into_iter().map(|(zone, count)| Callers { end: (Endpoint::Users(id), zone), count, server: None });
+        Self { servers: servers.len(), components, kubelets: kubelets.collect() }
     }
 
-    fn of(&self, name: &str) -> &[End] {
-        self.0.iter().find(|(own, _)| *own == name).map_or(&[], |(_, pods)| pods)
+    fn of(&self, name: &str) -> &[Callers] {
+        self.components.iter().find(|(own, _)| *own == name).map_or(&[], |(_, callers)| callers)
     }
 
-    fn times(&self, (by, each): (&Caller, Each), servers: usize) -> usize {
-        plan::times(by, each, servers, |name| self.of(name).len())
+    fn times(&self, by: &Caller, each: Each) -> usize {
+        let nodes = self.kubelets.iter().map(|callers| callers.count).sum();
+        plan::times(by, each, Counts { servers: self.servers, nodes }, |name| self.of(name).len())
     }
 }
 
-/// Where that is that comes through the load balancer: each zone of the seed.
-fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<End> {
-    let seed = ctx.garden.shoot(cluster.shoot).seed;
+/// The pods of a component that work.
+fn pods(id: KubeClusterId, (seed, workload): (KubeClusterId, WorkloadId), ctx: &TrafficCtx<'_>) -> Vec<Callers> {
+    let store = ctx.kube.cluster(seed).store();
+    let pods = store.pods_of(workload).filter(|(_, pod)| pod.ready);
+    let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
+    let there = hosts.filter(|host| ctx.net.is_powered(*host));
+    there.map(|host| Callers { end: (Endpoint::Components(id), ctx.net.zone(host)), count: 1, server: None }).collect()
+}
+
+/// The processes of a component that runs on the hosts of its cluster's control plane, wherever it has an API server to ask.
+fn on_hosts(id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Vec<Callers> {
+    let is_local = ctx.scenario.kube.clusters[id].routing.api_to_etcd == ApiToEtcd::Local;
+    let running = ctx.kube.cluster(id).api().servers().map(|server| server.host);
+    let asking = running.filter(|host| !is_local || servers.contains(host));
+    let end = |host| (Endpoint::Components(id), ctx.net.zone(host));
+    asking.map(|host| Callers { end: end(host), count: 1, server: is_local.then_some(host) }).collect()
+}
+
+/// Where users are: in each zone of the seed, where the load balancer takes them; in each of a cluster's zones that have a pool.
+fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<Callers> {
+    let callers = |end| Callers { end, count: 1, server: None };
+    let Some(shoot) = cluster.shoot else {
+        let deployments = &ctx.scenario.kube.clusters[id].machine_deployments;
+        let zones: BTreeSet<ZoneId> = deployments.iter().map(|deployment| deployment.zone).collect();
+        return zones.into_iter().map(|zone| callers((Endpoint::Users(id), zone))).collect();
+    };
+    let seed = ctx.garden.shoot(shoot).seed;
     let zones = seed.map(|seed| &ctx.scenario.kube.seeds[seed].zones);
-    zones.into_iter().flatten().map(|zone| (Endpoint::Outside(id), *zone)).collect()
+    zones.into_iter().flatten().map(|zone| callers((Endpoint::Outside(id), *zone))).collect()
 }
 
 struct Found<'a> {
@@ -189,12 +244,16 @@ impl Found<'_> {
         if part == Part::Caller { caller } else { self.server(server) }
     }
 
-    /// What each caller and each server send each other, so many times over.
-    fn exchange(&mut self, streams: &[Stream], times: usize, callers: &[End], servers: &[Server]) {
+    /// What callers and servers send each other, so many times over: each caller and each server that it asks alike.
+    fn exchange(&mut self, streams: &[Stream], times: usize, callers: &[Callers], servers: &[Server]) {
+        let asks = |callers: &Callers, server: &Server| callers.server.is_none_or(|host| host == server.host);
+        let pairs = servers.iter().flat_map(|server| callers.iter().map(move |callers| (*server, *callers)));
+        let pairs: Vec<(Server, Callers)> = pairs.filter(|(server, callers)| asks(callers, server)).collect();
+        let parts = pairs.iter().map(|(_, callers)| callers.count).sum();
         for stream in streams.iter().map(|stream| stream.times(times)) {
-            for (server, caller) in servers.iter().flat_map(|server| callers.iter().map(move |caller| (*server, *caller))) {
-                let ends = (self.part(stream.from, caller, server), self.part(stream.to, caller, server));
-                self.add(&stream, ends, servers.len() * callers.len());
+            for (server, Callers { end, count, .. }) in &pairs {
+                let ends = (self.part(stream.from, *end, *server), self.part(stream.to, *end, *server));
+                self.add(&stream.times(*count), ends, parts);
             }
         }
     }

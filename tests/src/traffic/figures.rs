@@ -43,7 +43,7 @@ fn trace(run: Run, at_s: u64, without: bool) -> Trace {
     let place = |end: Endpoint| match end {
         Endpoint::Member(member) => Some(member.index as usize),
         Endpoint::Client(client) => (client == last).then_some(CLIENT),
-        Endpoint::Servers(_) | Endpoint::Components(_) | Endpoint::Outside(_) => None,
+        Endpoint::Servers(_) | Endpoint::Components(_) | Endpoint::Outside(_) | Endpoint::Users(_) => None,
     };
     let mut simulation = Simulation::new(Arc::clone(&scenario), scenario.seed, Options::default());
     let mut trace = Trace { links: Vec::new(), events: Vec::new(), took: None };

@@ -20,14 +20,17 @@ const TOLERANCE: f64 = 0.02;
 const WORLDS: u64 = 40;
 const ZONES: [&str; 3] = ["za", "zb", "zc"];
 const NODES: [&str; 6] = ["node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2"];
+/// Workers and hosts of the control plane of the cluster without Gardener.
+const HOSTS: [&str; 5] = ["worker-a1", "worker-b2", "plain-control-plane-0", "plain-control-plane-1", "plain-control-plane-2"];
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A bundled scenario whose shoots are in use, changed.
+/// A bundled scenario whose shoots and clusters are in use, changed.
 pub(crate) fn in_use(name: &str, change: impl FnOnce(&mut Value)) -> Scenario {
     let bundled = bundled().iter().find(|bundled| bundled.name == name).expect("it is bundled");
     let mut file: Value = serde_json::from_str(bundled.json).expect("it is JSON");
-    for shoot in file["shoots"].as_array_mut().expect("it has shoots") {
-        shoot["use"] = json!({});
+    for owner in ["shoots", "clusters"] {
+        let all = file.get_mut(owner).and_then(Value::as_array_mut);
+        all.into_iter().flatten().for_each(|own| own["use"] = json!({}));
     }
     file["expect"] = json!([]);
     file["observe_at"] = json!([]);
@@ -56,7 +59,9 @@ fn pairs(simulation: &Simulation, clusters: &BTreeSet<KubeClusterId>) -> Pairs {
         .collect();
     let counts = |link: &&LinkTotals| match link.from {
         Endpoint::Member(member) => names.contains(&member.cluster.0),
-        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) => clusters.contains(&cluster),
+        Endpoint::Servers(cluster) | Endpoint::Components(cluster) | Endpoint::Outside(cluster) | Endpoint::Users(cluster) => {
+            clusters.contains(&cluster)
+        }
         Endpoint::Client(_) => false,
     };
     let mut pairs = Pairs::new();
@@ -148,6 +153,24 @@ fn messages_are_the_same_request_by_request() {
     });
 }
 
+/// A cluster without Gardener: its API servers each ask the member on their own host, and a zone fails on the way.
+#[test]
+fn messages_of_a_cluster_are_the_same_request_by_request() {
+    for api_to_etcd in ["local", "any"] {
+        messages(|traffic| {
+            in_use("plain-cluster", |file| {
+                file["traffic"] = json!(traffic);
+                let cluster = &mut file["clusters"][0];
+                cluster["api_to_etcd"] = json!(api_to_etcd);
+                cluster["use"] = json!({"requests": [
+                    {"name": "new", "verb": "create", "rate": "10/s", "object": "4KiB", "watchers": 2},
+                    {"name": "all-of-a-kind", "verb": "list", "rate": "2/s", "objects": 20, "selected": 1, "from": "kube-scheduler"},
+                ]});
+            })
+        });
+    }
+}
+
 /// A control plane that gets more servers and standbys on the way: what they ask of their own comes with them.
 #[test]
 fn messages_are_the_same_while_a_control_plane_grows() {
@@ -175,9 +198,10 @@ fn flows_do_not_depend_on_stops() {
 /// between messages and links, and skipped heartbeats change nothing.
 #[test]
 fn faults_change_flows_at_once() {
-    for number in 0..WORLDS {
+    let stories = [("node-failure-zone", "shoots", &NODES[..]), ("plain-cluster", "clusters", &HOSTS[..])];
+    for (story, owner, nodes, number) in stories.into_iter().flat_map(|(a, b, c)| (0..WORLDS).map(move |k| (a, b, c, k))) {
         let mut dice = Dice::new("flows", number);
-        let scenario = Arc::new(in_use("node-failure-zone", |file| {
+        let scenario = Arc::new(in_use(story, |file| {
             let fault = |dice: &mut Dice| {
                 let mut fault = json!({"at": ms(dice.ms(1_000, 3_000_000)), "for": ms(dice.ms(100, 1_000_000))});
                 let (place, kinds): (&str, &[&str]) = if dice.percent(50) {
@@ -186,11 +210,13 @@ fn faults_change_flows_at_once() {
                     ("node", &["node_crash", "node_partition"])
                 };
                 fault["kind"] = json!(dice.pick(kinds));
-                fault[place] = json!(dice.pick(if place == "zone" { &ZONES[..] } else { &NODES[..] }));
+                fault[place] = json!(dice.pick(if place == "zone" { &ZONES[..] } else { nodes }));
                 fault
             };
             file["faults"] = (0..dice.between(1, 4)).map(|_| fault(&mut dice)).collect();
-            file["shoots"][0]["use"] = json!({"nodes": dice.below(50), "requests": [
+            // Left out, they are the nodes of the cluster.
+            let nodes = Some(dice.below(50)).filter(|_| owner == "shoots" || dice.percent(20));
+            file[owner][0]["use"] = json!({"nodes": nodes, "requests": [
                 {"name": "users", "verb": "list", "rate": "2/s", "objects": 300, "selected": 5},
                 {"name": "controllers", "verb": "update", "rate": "5/s", "from": "kube-scheduler", "watchers": 3},
                 {"name": "cached", "verb": "get", "rate": "50/s", "cached": true},
@@ -203,8 +229,8 @@ fn faults_change_flows_at_once() {
             report
         };
         let fast = report(Stepping::FastForward);
-        assert_eq!(fast.violations, [], "world {number}");
-        assert_eq!(fast, report(Stepping::EveryEvent), "world {number}");
+        assert_eq!(fast.violations, [], "world {number} of {story}");
+        assert_eq!(fast, report(Stepping::EveryEvent), "world {number} of {story}");
     }
 }
 

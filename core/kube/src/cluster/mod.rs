@@ -24,6 +24,7 @@ use crate::record::{KubeRecord, Verb};
 use crate::spec::{Component, Kind, Task};
 use crate::store::{Change, Store};
 use work_queue::Slot;
+use zonefall_network::HostId;
 use zonefall_scenario::ids::{EtcdId, PodId, WorkloadId};
 
 /// A Kubernetes cluster.
@@ -144,6 +145,11 @@ impl KubeCluster {
     /// Its objects.
     pub fn store(&self) -> &Store {
         &self.state.store
+    }
+
+    /// Hosts with a kubelet that its API answers.
+    pub fn kubelet_hosts(&self) -> impl Iterator<Item = HostId> {
+        self.state.kubelets.values().filter_map(Kubelet::connected_from)
     }
 
     /// Its API servers.

@@ -62,9 +62,9 @@ impl KubeModel {
         &self.words[symbol]
     }
 
-    /// Whether anything is asked of an API.
-    pub fn in_use(&self) -> bool {
-        self.clusters.iter().any(|cluster| !cluster.requests.is_empty())
+    /// Whether anything is asked of the API of a shoot: through a load balancer, and with backups of what it writes.
+    pub fn has_shoots_in_use(&self) -> bool {
+        self.clusters.iter().any(|cluster| cluster.is_hosted() && !cluster.requests.is_empty())
     }
 
     /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
@@ -95,6 +95,8 @@ pub struct KubeClusterSpec {
     /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other planes with
     /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
+    /// What each of these hosts has for pods, where the scenario says so: they are charged for it. `None`: nobody pays for them here.
+    pub control_plane_machine: Option<Resources>,
     /// Its nodes at the start. A node of the scenario is in one plane at most.
     pub nodes: TiVec<NodeKey, NodeSpec>,
     /// Its machine deployments.
@@ -180,6 +182,11 @@ pub enum UnhealthyPods {
 }
 
 impl KubeClusterSpec {
+    /// Its control plane is pods of other clusters.
+    pub const fn is_hosted(&self) -> bool {
+        self.control_plane.is_empty()
+    }
+
     /// Its machines are objects, which a machine controller replaces.
     pub fn manages_machines(&self) -> bool {
         self.components.contains(&Component::MachineControllerManager)
@@ -439,6 +446,18 @@ impl Component {
         Self::Gardenlet,
         Self::Druid,
     ];
+
+    /// Its name, as it is deployed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+            Self::MachineControllerManager => "machine-controller-manager",
+            Self::Autoscaler => "cluster-autoscaler",
+            Self::Gardenlet => "gardenlet",
+            Self::Druid => "etcd-druid",
+        }
+    }
 }
 
 /// How long a pod stays on a node that is out of reach, unless it says something else (`DefaultTolerationSeconds`, kube-apiserver's

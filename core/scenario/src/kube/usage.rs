@@ -32,9 +32,9 @@ pub enum Objects {
 pub enum Caller {
     /// Itself: nothing reaches it from outside.
     Server,
-    /// The pods of a component of the control plane, or what stands for it.
+    /// The processes of a component of the control plane, or what stands for it.
     Component(String),
-    /// Kubelets and users: through the load balancer of the seed.
+    /// Kubelets and users: of a shoot through the load balancer of the seed.
     Outside,
 }
 
@@ -70,6 +70,8 @@ pub enum Each {
     Server,
     /// A replica of kube-controller-manager that stands by for its leader.
     Standby,
+    /// A node of the cluster, while its kubelet reaches the API.
+    Node,
 }
 
 /// How many requests an API server works on at a time: one more is turned away at once, with 429 (`WithMaxInFlightLimit` in
@@ -189,6 +191,7 @@ impl Source {
         }
     }
 
+    /// As requests, where there are so many worker nodes.
     fn requests(&self, nodes: u32) -> Requests {
         let object = match self.action {
             Action::Write(bytes) | Action::Keep(bytes) | Action::Read(bytes) => bytes,
@@ -336,4 +339,22 @@ pub const IDLE_LOAD: [Source; 16] = [
 /// The workload at rest of a control plane whose shoot has so many worker nodes.
 pub fn idle_load(nodes: u32) -> Vec<Requests> {
     IDLE_LOAD.iter().map(|source| source.requests(nodes)).filter(|requests| requests.per_million_s > 0).collect()
+}
+
+/// The workload at rest of a cluster whose API servers run on hosts (kubeadm), with so many nodes; `None`: those that it has at the time.
+///
+/// Its one etcd holds the events, too: no API server watches them there (`watch-cache-sizes`), and none checks another etcd.
+pub fn stacked_idle_load(nodes: Option<u32>) -> Vec<Requests> {
+    let sources = IDLE_LOAD.iter().filter(|source| !(source.objects == Objects::Events && source.by.is_empty()));
+    let requests = sources.map(|source| {
+        let mut requests = source.requests(nodes.unwrap_or(1));
+        if nodes.is_none() && source.per == Per::Node {
+            requests.each = Each::Node;
+        }
+        if let Some((objects @ Objects::Events, Op::Txn { change, .. })) = &mut requests.etcd {
+            (*objects, *change) = (Objects::Main, Change::Own);
+        }
+        requests
+    });
+    requests.filter(|requests| requests.per_million_s > 0).collect()
 }

@@ -9,13 +9,14 @@ mod azure;
 mod gcp;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kube::{MachineDeployment, Resources};
+use crate::kube::{KubeModel, Resources};
 
 /// Kind of price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -300,10 +301,18 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// As what the machines of a machine deployment are charged.
-    pub fn shape(&self, deployment: &MachineDeployment) -> Shape {
-        let Resources { cpu_milli, memory, .. } = deployment.template.allocatable;
+    /// As what a machine with so much for pods is charged.
+    pub fn shape(&self, machine: &Resources) -> Shape {
+        let Resources { cpu_milli, memory, .. } = *machine;
         self.machine.unwrap_or(Shape { cpu_milli, memory })
+    }
+
+    /// As what the machines are charged that are there or may come.
+    pub fn shapes(&self, kube: &KubeModel) -> BTreeSet<Shape> {
+        let of_pools = kube.clusters.iter().flat_map(|cluster| &cluster.machine_deployments);
+        let of_pools = of_pools.map(|deployment| &deployment.template.allocatable);
+        let hosts = kube.clusters.iter().filter_map(|cluster| cluster.control_plane_machine.as_ref());
+        of_pools.chain(hosts).map(|machine| self.shape(machine)).collect()
     }
 }
 

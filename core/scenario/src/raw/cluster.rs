@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers};
+use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage};
 use crate::kube::controllers::Controllers;
 use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
@@ -20,7 +20,8 @@ pub struct RawCluster {
     /// The zones of its nodes.
     #[schemars(length(min = 1, max = 16))]
     pub zones: Vec<String>,
-    /// Where its control plane runs, and its etcd.
+    /// Where its control plane runs, and its etcd. The hosts are nodes, too, `<name>-control-plane-<k>`: with the label
+    /// `node-role.kubernetes.io/control-plane` and a taint of that key, so that only pods run there that tolerate it.
     #[serde(default)]
     pub control_plane: RawControlPlane,
     /// Which member of etcd each API server talks to.
@@ -54,6 +55,10 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub budgets: Vec<RawBudget>,
+    /// Users of its API and their load.
+    #[serde(rename = "use", default)]
+    #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]
+    pub usage: Option<RawUsage>,
     /// Timers of its controllers and kubelets; of them `node_monitor_grace` is 50s where it is left out, as in Kubernetes since 1.32.
     #[serde(default)]
     pub timers: RawTimers,

@@ -113,6 +113,9 @@ pub struct RawControlPlane {
     /// Number of hosts.
     #[schemars(range(min = 1, max = 9), extend("x-source" = "GEP-20: etcd and API server with 3 replicas"))]
     pub replicas: u8,
+    /// Size of each host, which it is charged by. The host of a cluster without Gardener has as much for pods.
+    #[schemars(extend("x-default" = "as that of a pool, and not charged", "x-source" = "assumed: they are paid for elsewhere"))]
+    pub machine: Option<RawMachine>,
     /// Timers, sizes and raft options of its etcd.
     pub options: RawOptions,
     /// State of its etcd at the start of the run.
@@ -129,6 +132,7 @@ impl Default for RawControlPlane {
         Self {
             zones: Vec::new(),
             replicas: 3,
+            machine: None,
             options: RawOptions::default(),
             initial: RawInitial::default(),
             disk: RawDisk::default(),

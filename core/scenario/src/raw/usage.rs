@@ -1,4 +1,4 @@
-//! Users of the APIs of shoots.
+//! Users of the APIs of shoots and of clusters without Gardener.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +18,19 @@ pub enum RawTraffic {
     Requests,
 }
 
-/// Users of the API of a shoot.
+/// Users of the API of a shoot, or of a cluster without Gardener.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawUsage {
-    /// Number of worker nodes of the shoot: their kubelets renew leases, update their status and write events.
-    #[schemars(range(max = 5_000), extend("x-source" = "GEP-20: traffic of a fresh shoot"))]
-    pub nodes: u32,
+    /// Number of nodes whose kubelets renew leases, update their status and write events.
+    #[schemars(
+        range(max = 5_000),
+        extend(
+            "x-default" = "3 for a shoot; for a cluster the nodes that it has, while its API answers them",
+            "x-source" = "GEP-20: traffic of a fresh shoot"
+        )
+    )]
+    pub nodes: Option<u32>,
     /// The load of an idle control plane: leaders and candidates, kubelets, controllers, checks.
     #[schemars(extend("x-source" = "what `docs/validation.md` lists"))]
     pub idle: bool,
@@ -41,7 +47,7 @@ pub struct RawUsage {
 
 impl Default for RawUsage {
     fn default() -> Self {
-        Self { nodes: 3, idle: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawSource::default() }
+        Self { nodes: None, idle: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawSource::default() }
     }
 }
 
@@ -70,7 +76,7 @@ pub struct RawRequests {
     pub name: Name,
     /// Verb of the requests.
     pub verb: RawVerb,
-    /// Rate of the requests, for the whole shoot.
+    /// Rate of the requests, of all who send them together.
     #[schemars(extend("x-max" = "10000/s"))]
     pub rate: Rate,
     /// Size of each object.
@@ -96,9 +102,12 @@ pub struct RawRequests {
         extend("x-default" = "1, where kube-controller-manager is a component", "x-source" = "assumed: one controller")
     )]
     pub watchers: Option<u32>,
-    /// Component of the control plane that sends the requests.
+    /// Component of the control plane that sends the requests, such as `kube-controller-manager`.
     #[serde(default)]
-    #[schemars(extend("x-default" = "nobody there: users and nodes, through the load balancer of the seed", "x-source" = "assumed"))]
+    #[schemars(extend(
+        "x-default" = "nobody there: users and nodes, of a shoot through the load balancer of its seed, of a cluster from each of its zones",
+        "x-source" = "assumed"
+    ))]
     pub from: Option<Name>,
 }
 

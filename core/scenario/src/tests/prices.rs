@@ -93,6 +93,32 @@ fn bytes_of_load_balancers_and_backups_have_prices_where_apis_are_used() {
     assert_eq!(errors(&raw), "prices.custom[7].unit: expected \"1000 requests\" for backup_requests; found \"GiB\"");
 }
 
+/// A cluster without Gardener has no load balancer and no backups, but volumes, and hosts if they have a size.
+#[test]
+fn a_cluster_needs_prices_of_what_it_has() {
+    let own = |kind| line(kind, 0.01, "GB");
+    let of = |cluster: Value| {
+        let mut machine = line("machine", 0.4, "h");
+        machine["machine"] = json!("8cpu-32gib");
+        let mut raw = json!({
+            "name": "plain", "duration": "1m",
+            "topology": {"regions": [{"name": "r", "zones": ["a"]}]},
+            "clusters": [{"name": "c", "zones": ["a"], "use": {}, "pools": [{"name": "p", "minimum": 1, "maximum": 1}]}],
+            "prices": {"custom": [machine, own("cross_zone_out"), own("cross_zone_in")]},
+        });
+        raw["clusters"][0].as_object_mut().expect("fields").extend(cluster.as_object().expect("fields").clone());
+        errors(&raw)
+    };
+    let missing = |what| {
+        format!("prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for {what}")
+    };
+    assert_eq!(of(json!({})), "");
+    let machine = json!({"control_plane": {"machine": {"cpu": 4, "memory": "16GiB"}}});
+    assert_eq!(of(machine), missing("a machine of 4cpu-16gib"));
+    let volume = json!({"workloads": [{"name": "db", "kind": "stateful_set", "volume": "zonal"}]});
+    assert_eq!(of(volume), missing("volume"));
+}
+
 #[test]
 fn nothing_is_charged_unless_it_is_asked_for() {
     assert!(read(json!({})).prices.providers.is_empty());
@@ -126,7 +152,8 @@ fn books_and_prices_make_providers() {
 fn machines_are_charged_as_what_they_are_or_as_the_file_says() {
     let shape = |prices| {
         let scenario = read(prices);
-        scenario.prices.shape(&scenario.kube.clusters[KubeClusterId(0)].machine_deployments[MachineDeploymentId(0)])
+        let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+        scenario.prices.shape(&cluster.machine_deployments[MachineDeploymentId(0)].template.allocatable)
     };
     assert_eq!(shape(json!({"books": ["aws-eu-west-1"]})), Shape::of(8, 32));
     assert_eq!(shape(json!({"books": ["aws-eu-west-1"], "machine": "4cpu-16gib"})), Shape::of(4, 16));

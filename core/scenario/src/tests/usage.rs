@@ -1,4 +1,4 @@
-//! What asks the API of a shoot, and how much of it an API server takes at a time.
+//! What asks the API of a shoot or of a cluster, and how much of it an API server takes at a time.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::kube::landscape;
 use super::*;
 use crate::ids::KubeClusterId;
-use crate::kube::usage::InFlight;
+use crate::kube::usage::{Each, InFlight};
 use crate::load::ApiServerClient;
 
 /// A shoot with a `use`, in a world whose traffic is simulated so.
@@ -48,6 +48,65 @@ fn requests_say_what_their_verb_knows() {
         );
     }
     check(&json!({"verb": "get", "objects": 9}), &format!("objects: {many}"));
+}
+
+/// A cluster without Gardener with a `use`, in a world whose traffic is simulated so.
+fn cluster_in_use(traffic: &str, usage: Value) -> Result<Scenario, String> {
+    let raw = json!({
+        "name": "used", "duration": "1h", "traffic": traffic,
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b"]}]},
+        "clusters": [{"name": "c", "zones": ["a", "b"], "pools": [{"name": "p", "minimum": 2, "maximum": 3}], "use": usage}],
+    });
+    Scenario::from_json(&raw.to_string()).map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn requests_of_a_cluster_are_sent_by_its_components() {
+    let from = |name: &str| {
+        let requests = json!({"name": "r", "verb": "get", "rate": "1/s", "from": name});
+        cluster_in_use("flows", json!({"requests": [requests]})).err().unwrap_or_default()
+    };
+    for name in ["kube-controller-manager", "kube-scheduler"] {
+        assert_eq!(from(name), "");
+    }
+    for name in ["machine-controller-manager", "gardener-resource-manager", "web", "kube_scheduler"] {
+        let expected = "clusters[0].use.requests[0].from: expected a component of this control plane, or nothing; found";
+        assert_eq!(from(name), format!("{expected} \"{name}\""));
+    }
+    assert_eq!(
+        cluster_in_use("flows", json!({"inflight": {"writes": 7}})).unwrap_err(),
+        "clusters[0].use.inflight: expected no limit, or \"traffic\": \"requests\": rates are never queued; found limits"
+    );
+    let limits = cluster_in_use("requests", json!({"inflight": {"writes": 7}})).expect("it is right");
+    assert_eq!(limits.kube.clusters[KubeClusterId(0)].in_flight, InFlight { reads: 400, writes: 7 });
+}
+
+#[test]
+fn kubelets_of_a_cluster_are_its_nodes_unless_the_file_counts_them() {
+    let leases = |usage| {
+        let scenario = cluster_in_use("requests", usage).expect("it is right");
+        let requests = &scenario.kube.clusters[KubeClusterId(0)].requests;
+        let own = requests.iter().find(|own| own.what == "kubelets renew node leases").expect("they do");
+        assert_eq!(own.one_by_one, own.per_million_s);
+        (own.each, own.per_million_s)
+    };
+    assert_eq!(leases(json!({})), (Each::Node, 100_000));
+    assert_eq!(leases(json!({"nodes": 7})), (Each::Cluster, 700_000));
+}
+
+/// Each of its three API servers has a client for each kind of requests, and one that watches; without requests there is none.
+#[test]
+fn api_servers_of_a_cluster_are_clients_of_its_etcd() {
+    let requests =
+        json!([{"name": "r", "verb": "get", "rate": "1/s"}, {"name": "cached", "verb": "get", "rate": "1/s", "cached": true}]);
+    let scenario = cluster_in_use("requests", json!({"idle": false, "requests": requests})).expect("it is right");
+    let names: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
+    let expected = |k: u32| [format!("c/kube-apiserver {k}: r"), format!("c/kube-apiserver {k}: watch")];
+    assert_eq!(names.len(), 6);
+    assert!((0..3).flat_map(expected).all(|name| names.contains(&name.as_str())), "{names:?}");
+    assert!(scenario.clients.iter().all(|client| client.etcd == scenario.kube.clusters[KubeClusterId(0)].etcd));
+    let idle = cluster_in_use("requests", json!({"idle": false})).expect("it is right");
+    assert!(idle.clients.is_empty());
 }
 
 /// All that watch are where kube-controller-manager is.

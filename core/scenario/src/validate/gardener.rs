@@ -327,6 +327,7 @@ impl ShootPlacement<'_> {
             name: home.namespace,
             etcd: main,
             control_plane: Vec::new(),
+            control_plane_machine: None,
             nodes: TiVec::new(),
             machine_deployments: TiVec::new(),
             workloads: TiVec::new(),

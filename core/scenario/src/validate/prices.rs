@@ -1,6 +1,6 @@
 //! Price books and prices: of each provider one for everything that the scenario has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
@@ -117,29 +117,24 @@ fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: 
     let mut missing = |found: String| {
         ctx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
     };
+    let volumes = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
+    let largest = volumes.map(|volume| volume.bytes).max();
     for kind in PriceKind::ALL {
         let needed = match kind {
             // There is one for each shape of machine, below.
             PriceKind::Machine => false,
-            PriceKind::Volume | PriceKind::LoadBalancerHours => !kube.seeds.is_empty(),
+            PriceKind::Volume => !kube.seeds.is_empty() || largest.is_some(),
+            PriceKind::LoadBalancerHours => !kube.seeds.is_empty(),
             PriceKind::CrossZoneOut | PriceKind::CrossZoneIn => true,
-            PriceKind::LoadBalancerBytes | PriceKind::BackupStorage | PriceKind::BackupRequests => kube.in_use(),
+            PriceKind::LoadBalancerBytes | PriceKind::BackupStorage | PriceKind::BackupRequests => kube.has_shoots_in_use(),
         };
         if needed && provider.only(kind).is_none() {
             missing(format!("no price of {name} for {}", kind.word()));
         }
     }
-    let shapes: BTreeSet<Shape> = kube
-        .clusters
-        .iter()
-        .flat_map(|cluster| &cluster.machine_deployments)
-        .map(|deployment| prices.shape(deployment))
-        .collect();
-    for shape in shapes.into_iter().filter(|shape| provider.machine(*shape).is_none()) {
+    for shape in prices.shapes(kube).into_iter().filter(|shape| provider.machine(*shape).is_none()) {
         missing(format!("no price of {name} for a machine of {shape}"));
     }
-    let volumes = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
-    let largest = volumes.map(|volume| volume.bytes).max();
     let tiers = provider.only(PriceKind::Volume).is_some();
     if let Some(bytes) = largest.filter(|bytes| tiers && provider.volume(*bytes).is_none()) {
         missing(format!("no price of {name} for a volume of {}", crate::units::Size(bytes)));

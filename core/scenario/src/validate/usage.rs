@@ -1,15 +1,17 @@
-//! What asks the APIs of shoots.
+//! What asks the APIs of shoots and of clusters without Gardener.
 
 use super::CheckCtx;
 use crate::error::quote;
 use crate::ids::{EtcdId, ZoneId};
 use crate::kube::gardener::Shoot;
-use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load};
-use crate::kube::{KubeModel, Role, Workload};
+use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load};
+use crate::kube::{Component, KubeClusterSpec, KubeModel, Role, Workload};
 use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
 use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUsage, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 
+/// Worker nodes of a shoot (GEP-20: traffic of a fresh shoot).
+const NODES: u32 = 3;
 /// Objects that a list reads (assumed).
 const OBJECTS: u32 = 500;
 /// Components that are told of a write (assumed: one controller).
@@ -42,13 +44,24 @@ pub(super) fn of_shoot<'a>(
     raw: &RawUsage,
     components: impl Iterator<Item = &'a Workload>,
 ) -> Vec<Requests> {
-    let components: Vec<&Workload> = components.collect();
-    let find = |name: &str| components.iter().find(|workload| workload.name == name);
-    let is_watched = find(WATCHER).is_some();
-    let mut all = if raw.idle { idle_load(raw.nodes) } else { Vec::new() };
+    let components: Vec<&str> = components.map(|workload| workload.name.as_str()).collect();
+    requests(ctx, path, raw, &components, idle_load(raw.nodes.unwrap_or(NODES)))
+}
+
+/// What the use of the API of a cluster without Gardener asks.
+pub(super) fn of_cluster(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[Component]) -> Vec<Requests> {
+    let components: Vec<&str> = components.iter().map(|component| component.name()).collect();
+    requests(ctx, path, raw, &components, stacked_idle_load(raw.nodes))
+}
+
+fn requests(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[&str], idle: Vec<Requests>) -> Vec<Requests> {
+    let is_watched = components.contains(&WATCHER);
+    // A component that is not there asks nothing.
+    let is_there = |own: &Requests| !matches!(&own.by, Caller::Component(name) if !components.contains(&name.as_str()));
+    let mut all: Vec<Requests> = idle.into_iter().filter(|own| raw.idle && is_there(own)).collect();
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
-        if let Some(from) = own.from.as_ref().filter(|from| find(from.as_str()).is_none()) {
+        if let Some(from) = own.from.as_ref().filter(|from| !components.contains(&from.as_str())) {
             ctx.error(&format!("{path}.from"), quote(from.as_str()), "a component of this control plane, or nothing");
         }
         if raw.requests[..k].iter().any(|other| other.name == own.name) {
@@ -60,7 +73,7 @@ pub(super) fn of_shoot<'a>(
     all
 }
 
-/// What an API server of a shoot works on at a time.
+/// What an API server works on at a time.
 pub(super) const fn in_flight(raw: &RawUsage) -> InFlight {
     let RawInFlight { reads, writes } = raw.inflight;
     InFlight { reads, writes }
@@ -68,10 +81,12 @@ pub(super) const fn in_flight(raw: &RawUsage) -> InFlight {
 
 /// Limits of requests in flight are for requests.
 pub(super) fn limits(ctx: &mut CheckCtx<'_>, raw: &RawScenario) {
-    for (k, shoot) in raw.shoots.iter().enumerate().filter(|_| raw.traffic == RawTraffic::Flows) {
-        if shoot.usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
+    let shoots = raw.shoots.iter().enumerate().map(|(k, shoot)| (format!("shoots[{k}]"), &shoot.usage));
+    let clusters = raw.clusters.iter().enumerate().map(|(k, cluster)| (format!("clusters[{k}]"), &cluster.usage));
+    for (path, usage) in shoots.chain(clusters).filter(|_| raw.traffic == RawTraffic::Flows) {
+        if usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
             let expected = "no limit, or \"traffic\": \"requests\": rates are never queued";
-            ctx.error(&format!("shoots[{k}].use.inflight"), "limits", expected);
+            ctx.error(&format!("{path}.use.inflight"), "limits", expected);
         }
     }
 }
@@ -159,7 +174,8 @@ pub(super) fn bound(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel)
     let total = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if total > MAX_TOTAL_BYTES {
         let found = format!("requests that send some {total} bytes");
-        ctx.error("shoots", found, "fewer or smaller requests, or a shorter run: at most 1 EB in total");
+        let list = if raw.shoots.is_empty() { "clusters" } else { "shoots" };
+        ctx.error(list, found, "fewer or smaller requests, or a shorter run: at most 1 EB in total");
     }
 }
 
@@ -193,10 +209,11 @@ pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel
 pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
     let mut all = Vec::new();
     let mut per_million_s = 0;
-    for shoot in &kube.shoots {
-        let Some(hosted) = &shoot.hosted else { continue };
-        let cluster = &kube.clusters[hosted.cluster];
-        let (servers, of_events) = most(shoot, kube);
+    let shoots = kube.shoots.iter().filter_map(|shoot| Some((shoot.hosted.as_ref()?.cluster, most(shoot, kube))));
+    let on_hosts = kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.is_hosted());
+    let on_hosts = on_hosts.map(|(id, cluster)| (id, (cluster.control_plane.len() as u32, None)));
+    for (id, (servers, of_events)) in on_hosts.chain(shoots) {
+        let cluster = &kube.clusters[id];
         let client = |what: &str, etcd, (op, load), (server, requests, limit)| Client {
             name: format!("{}/kube-apiserver {server}: {what}", cluster.name),
             etcd,
@@ -211,12 +228,16 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
             retries: 0,
             start: Time::ZERO,
             stop: ctx.end,
-            server: Some(ApiServerClient { cluster: hosted.cluster, server, requests, limit }),
+            server: Some(ApiServerClient { cluster: id, server, requests, limit }),
         };
         for (k, own) in (0..).zip(&cluster.requests).filter(|(_, own)| own.one_by_one > 0) {
             let Some((objects, op)) = own.etcd else { continue };
             let Some(etcd) = (if objects == Objects::Main { Some(cluster.etcd) } else { of_events }) else { continue };
-            let times = if own.each == Each::Cluster { 1 } else { servers.max(1) };
+            let times = match own.each {
+                Each::Cluster => 1,
+                Each::Server | Each::Standby => servers.max(1),
+                Each::Node => most_nodes(cluster),
+            };
             per_million_s += u128::from(own.one_by_one) * u128::from(times);
             let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
             // A sample alone fills no server.
@@ -236,6 +257,12 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
         all.clear();
     }
     all
+}
+
+/// How many nodes a cluster may have at a time.
+fn most_nodes(cluster: &KubeClusterSpec) -> u32 {
+    let machines: u32 = cluster.machine_deployments.iter().map(|deployment| deployment.maximum).sum();
+    machines + cluster.nodes.len() as u32
 }
 
 /// How many API servers a shoot may have at a time, in all forms it may take and while they are rolled out; and its etcd for events.

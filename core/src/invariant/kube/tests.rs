@@ -107,6 +107,7 @@ fn scenario() -> Scenario {
     scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
+        control_plane_machine: None,
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),
         machine_deployments: (0..2).map(deployment).collect(),

@@ -39,7 +39,7 @@ use crate::scenario::Scenario;
 use crate::scenario::kube::{Role, backup};
 use crate::scenario::prices::Shape;
 use crate::sim::{LinkTotals, Pairs};
-use crate::traffic::plan::{self, Rate};
+use crate::traffic::plan::{self, Counts, Rate};
 
 /// The component of room on machines that no pod asked for.
 pub const UNUSED: &str = "unused";
@@ -55,7 +55,7 @@ pub struct CostObserver {
     volumes: BTreeMap<(KubeClusterId, WorkloadId), Integral>,
     /// Pods whose volume is there.
     claims: BTreeSet<(KubeClusterId, PodName)>,
-    /// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+    /// Of each shoot's plane that is in use: bytes of its database, and how many requests upload its backups in a day.
     backups: BTreeMap<KubeClusterId, (u64, u64)>,
     /// The totals at the end of each window.
     windows: Vec<(Time, Arc<Totals>)>,
@@ -134,6 +134,9 @@ impl CostObserver {
         for (cluster, deployment, ns) in machines {
             *totals.machines.entry(self.shape(*cluster, *deployment)).or_default() += ns;
         }
+        for (_, shape, ns) in self.hosts(now) {
+            *totals.machines.entry(shape).or_default() += ns;
+        }
         for ((cluster, workload), volumes) in &self.volumes {
             *totals.volumes.entry(self.volume_bytes(*cluster, *workload)).or_default() += volumes.at(now);
         }
@@ -146,11 +149,21 @@ impl CostObserver {
         totals
     }
 
-    /// What the bucket of a plane's etcd has held, and requests in a day that upload to it times nanoseconds.
+    /// What the bucket of a plane's etcd has held, and requests in a day that upload to it times nanoseconds. Nothing of a cluster without
+    /// Gardener: nobody there uploads backups, as the sidecars of etcd-druid do.
     fn backup(&self, cluster: KubeClusterId, written: u64, now: Time) -> (u128, u128) {
-        let (database_bytes, requests) = self.backups[&cluster];
         let ns = now.as_nanos();
-        (backup::byte_ns(database_bytes, written, ns), u128::from(requests) * u128::from(ns))
+        self.backups.get(&cluster).map_or((0, 0), |(database_bytes, requests)| {
+            (backup::byte_ns(*database_bytes, written, ns), u128::from(*requests) * u128::from(ns))
+        })
+    }
+
+    /// How long hosts of control planes have been there that are charged: each all the while, as a machine of this shape.
+    fn hosts(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, Shape, u128)> {
+        self.scenario.kube.clusters.iter_enumerated().filter_map(move |(id, cluster)| {
+            let shape = self.scenario.prices.shape(cluster.control_plane_machine.as_ref()?);
+            Some((id, shape, cluster.control_plane.len() as u128 * u128::from(now.as_nanos())))
+        })
     }
 
     /// The same at a moment whose links are known.
@@ -207,6 +220,10 @@ impl CostObserver {
             let seed = self.scenario.kube.seeds.position(|seed| seed.cluster == cluster);
             lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
+        for (cluster, shape, ns) in self.hosts(now) {
+            let owner = self.owners.of_control_plane(cluster, "control-plane", &self.scenario);
+            lines.push(owner.line(None, Quantity::Machine { shape, ns }));
+        }
         lines
     }
 
@@ -216,7 +233,8 @@ impl CostObserver {
     }
 
     fn shape(&self, cluster: KubeClusterId, deployment: MachineDeploymentId) -> Shape {
-        self.scenario.prices.shape(&self.scenario.kube.clusters[cluster].machine_deployments[deployment])
+        let deployment = &self.scenario.kube.clusters[cluster].machine_deployments[deployment];
+        self.scenario.prices.shape(&deployment.template.allocatable)
     }
 
     fn volume_bytes(&self, cluster: KubeClusterId, workload: WorkloadId) -> u64 {
@@ -266,7 +284,7 @@ fn balanced(links: &[LinkTotals]) -> impl Iterator<Item = (&LinkTotals, u64)> {
     links.iter().filter(|link| link.from.is_outside() || link.to.is_outside()).map(|link| (link, ip_bytes(link)))
 }
 
-/// What gets into the etcd-main of a plane while all is there that is there at the start.
+/// What gets into the etcd-main of a shoot while all is there that is there at the start. (Its requests know how many nodes it has.)
 fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
     let shoot = scenario.kube.shoots.iter().filter_map(|shoot| shoot.hosted.as_ref()).find(|hosted| hosted.cluster == id);
     let workloads = || {
@@ -278,12 +296,13 @@ fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
     };
     let pods = |name: &str| workloads().find(|workload| workload.name == name).map_or(0, |workload| workload.replicas as usize);
     let servers = workloads().find(|workload| workload.role == Role::ApiServer(id)).map_or(0, |own| own.replicas as usize);
-    plan::written(&scenario.kube.clusters[id].requests, servers, pods)
+    plan::written(&scenario.kube.clusters[id].requests, Counts { servers, nodes: 0 }, pods)
 }
 
-/// Of each plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+/// Of each shoot's plane that is in use: bytes of its database, and how many requests upload its backups in a day.
 fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
-    let clusters = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.requests.is_empty());
+    let in_use = |cluster: &KubeClusterSpec| cluster.is_hosted() && !cluster.requests.is_empty();
+    let clusters = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| in_use(cluster));
     let backup = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
         let database_bytes = scenario.etcd[cluster.etcd].database_bytes;
         let written = written(scenario, id).over(backup::DELTA_PERIOD.as_nanos()).whole().1;

@@ -66,13 +66,19 @@ impl Owners {
         &self.etcds[etcd]
     }
 
+    /// Whose a part of a control plane is. One that runs on hosts has the name of its cluster before its own, as its etcd has.
+    pub(super) fn of_control_plane(&self, id: KubeClusterId, part: &str, scenario: &Scenario) -> Owner {
+        let cluster = &scenario.kube.clusters[id];
+        let component = if cluster.is_hosted() { part.to_owned() } else { format!("{}/{part}", cluster.name) };
+        Owner { component, ..self.of_cluster(cluster.etcd).clone() }
+    }
+
     /// Whose bytes are that an endpoint sends: those of its etcd, or of the API servers that it is, or asks.
     pub(super) fn of_sender(&self, from: Endpoint, scenario: &Scenario) -> Owner {
-        let owner = self.of_cluster(traffic::cluster(from, scenario)).clone();
         match from {
-            Endpoint::Member(_) | Endpoint::Client(_) => owner,
-            Endpoint::Servers(_) | Endpoint::Components(_) | Endpoint::Outside(_) => {
-                Owner { component: "kube-apiserver".to_owned(), ..owner }
+            Endpoint::Member(_) | Endpoint::Client(_) => self.of_cluster(traffic::cluster(from, scenario)).clone(),
+            Endpoint::Servers(id) | Endpoint::Components(id) | Endpoint::Outside(id) | Endpoint::Users(id) => {
+                self.of_control_plane(id, "kube-apiserver", scenario)
             }
         }
     }

@@ -108,11 +108,7 @@ pub(super) fn rounded(number: f64) -> f64 {
 /// The prices that there is something for in a scenario, provider by provider.
 pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
     let clusters = &scenario.kube.clusters;
-    let shapes: BTreeSet<Shape> = clusters
-        .iter()
-        .flat_map(|cluster| &cluster.machine_deployments)
-        .map(|deployment| scenario.prices.shape(deployment))
-        .collect();
+    let shapes = scenario.prices.shapes(&scenario.kube);
     let volumes = clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
     let volumes: BTreeSet<u64> = volumes.map(|volume| volume.bytes).collect();
     let mut rows = Vec::new();
@@ -120,8 +116,9 @@ pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
         let mut used: Vec<Option<&Price>> = shapes.iter().map(|shape| provider.machine(*shape)).collect();
         used.extend(volumes.iter().map(|bytes| provider.volume(*bytes)));
         used.extend((!scenario.kube.seeds.is_empty()).then(|| provider.only(PriceKind::LoadBalancerHours)));
-        let in_use =
-            |kind: &PriceKind| scenario.kube.in_use() || matches!(kind, PriceKind::CrossZoneOut | PriceKind::CrossZoneIn);
+        let in_use = |kind: &PriceKind| {
+            scenario.kube.has_shoots_in_use() || matches!(kind, PriceKind::CrossZoneOut | PriceKind::CrossZoneIn)
+        };
         let bytes = [
             PriceKind::LoadBalancerBytes,
             PriceKind::CrossZoneOut,

@@ -77,7 +77,7 @@ impl Split {
         let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
         let spec = &self.scenario.kube.clusters[cluster];
         let Some(deployment) = deployment(spec, node).filter(|_| ns > 0) else { return };
-        let shape = self.scenario.prices.shape(deployment);
+        let shape = self.scenario.prices.shape(&deployment.template.allocatable);
         let allocatable = &deployment.template.allocatable;
         let weight = |(workload, pods): (&WorkloadId, &u32)| {
             let requests = &spec.workloads[*workload].requests;

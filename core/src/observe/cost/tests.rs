@@ -52,7 +52,7 @@ fn sums(lines: &[Line]) -> Totals {
 }
 
 /// Pods move, machines and volumes come and go, control planes change seeds.
-const STORIES: [&str; 7] = [
+const STORIES: [&str; 8] = [
     "eu-west-1a-outage",
     "zone-outage-option-2",
     "zone-outage-option-3b",
@@ -60,6 +60,7 @@ const STORIES: [&str; 7] = [
     "ha-upgrade",
     "control-plane-migration",
     "cost-of-tolerance",
+    "plain-cluster",
 ];
 
 #[test]
@@ -147,6 +148,33 @@ fn backups_are_charged_for_what_the_bucket_holds_and_what_uploads_it() {
             }
         }
     });
+}
+
+/// Hosts of a control plane are charged by their size, if the file has it, for as long as the run lasts; nobody backs up their etcd.
+#[test]
+fn hosts_of_a_control_plane_are_charged_as_the_machines_they_are() {
+    let with = |machine: serde_json::Value| {
+        let file = bundled().iter().find(|file| file.name == "plain-cluster").expect("it is bundled");
+        let mut json: serde_json::Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+        json["expect"] = json!([]);
+        json["clusters"][0]["control_plane"] = json!({"machine": machine});
+        let scenario = Arc::new(Scenario::from_json(&json.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+        let mut hosts = Vec::new();
+        run(&scenario, Stepping::FastForward, &[120], &mut |cost, meters| {
+            let lines = cost.lines(meters);
+            assert_eq!(sums(&lines), cost.sums(meters));
+            assert!(lines.iter().all(|line| line.quantity.kind() != CostKind::Backup || !line.quantity.is_some()));
+            let own = lines.into_iter().filter(|line| line.component.as_deref() == Some("plain/control-plane"));
+            hosts.extend(own.map(|line| line.quantity));
+            let crossing = cost.lines(meters).into_iter().filter(|line| line.quantity.kind() == CostKind::CrossZone);
+            let whose: BTreeSet<String> = crossing.map(|line| line.component.expect("a part of the control plane")).collect();
+            assert!(whose.iter().eq(&["plain/etcd", "plain/kube-apiserver"]), "{whose:?}");
+        });
+        hosts
+    };
+    let ns = 3 * 2 * 3_600 * 1_000_000_000;
+    assert_eq!(with(json!({"cpu": 4, "memory": "16GiB"})), [Quantity::Machine { shape: Shape::of(4, 16), ns }]);
+    assert_eq!(with(json!(null)), []);
 }
 
 /// "only the leading sidecar uploads" (GEP-20): whatever is tolerated, by the byte.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::describe::component_name;
 use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::spec::Component;
 use crate::report::{ApiOutageReport, ApiReport, LeaseReport, NoLeaderReport, length, seconds};
@@ -63,7 +62,7 @@ impl Apis {
             KubeRecord::ControllerActive(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
             KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
                 at_s: seconds(at),
-                component: component_name(component).to_owned(),
+                component: component.name().to_owned(),
                 holder: holder.map(|replica| replica.describe(scenario)),
             }),
             _ => {}
@@ -100,7 +99,7 @@ impl Apis {
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
             gaps.until(now).map(move |(from, to, over)| NoLeaderReport {
-                component: component_name(component).to_owned(),
+                component: component.name().to_owned(),
                 from_s: seconds(from),
                 to_s: seconds(to),
                 completed: over,

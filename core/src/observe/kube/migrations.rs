@@ -5,7 +5,6 @@ use crate::gardener::druid::MigrationFact;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::SeedId;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::describe::component_name;
 use crate::kube::spec::Component;
 use crate::report::{MigrationReport, WaitReport, length, seconds};
 use crate::scenario::Scenario;
@@ -105,5 +104,5 @@ fn describe_idle(seed: &str, idle: Duration) -> String {
     if idle == Duration::ZERO {
         return String::new();
     }
-    format!("; for {} the {} of {seed} was inactive", text::duration(idle), component_name(Component::Gardenlet))
+    format!("; for {} the {} of {seed} was inactive", text::duration(idle), Component::Gardenlet.name())
 }

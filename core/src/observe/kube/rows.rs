@@ -3,7 +3,7 @@
 use super::apis::Apis;
 use super::recovery::{LossReason, Row, Step};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::describe::{component_name, node_name};
+use crate::kube::describe::node_name;
 use crate::kube::name::PodTag;
 use crate::kube::record::Loss;
 use crate::kube::spec::{Component, Timers};
@@ -95,7 +95,7 @@ fn wait(row: &Row, step: Step, [from, to]: [Time; 2], over: bool, apis: &Apis, t
         Step::Ready => ("ready", "its process to be ready".to_owned(), None),
     };
     let idle = who.map(|who| (who, apis.idle(row.cluster, who, from, to))).filter(|(_, idle)| *idle > Duration::ZERO);
-    let late = idle.map(|(who, idle)| format!("; for {} {} was inactive", text::duration(idle), component_name(who)));
+    let late = idle.map(|(who, idle)| format!("; for {} {} was inactive", text::duration(idle), who.name()));
     let waits_for = waits_for + &late.unwrap_or_default();
     WaitReport { until: until.to_owned(), from_s: seconds(from), to_s: seconds(to), completed: over, waits_for }
 }

@@ -17,6 +17,7 @@ mod rollouts;
 mod scheduling;
 mod stacked;
 mod timing;
+mod traffic;
 mod volumes;
 mod workloads;
 mod world;

@@ -82,6 +82,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
     scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name,
         etcd: CLUSTER,
+        control_plane_machine: None,
         control_plane,
         nodes,
         machine_deployments: TiVec::new(),
@@ -197,6 +198,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario.kube.clusters.push(KubeClusterSpec {
         name,
         etcd: id,
+        control_plane_machine: None,
         control_plane: Vec::new(),
         nodes: TiVec::new(),
         machine_deployments: TiVec::new(),

@@ -55,7 +55,7 @@ impl Plan {
     }
 }
 
-fn prices(dice: &mut Dice) -> Value {
+pub(super) fn prices(dice: &mut Dice) -> Value {
     let mut books = vec!["aws-eu-west-1"];
     books.extend(dice.percent(50).then_some("gcp-europe-west1"));
     books.extend(dice.percent(50).then_some("azure-westeurope"));

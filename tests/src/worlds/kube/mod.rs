@@ -1,4 +1,4 @@
-//! Random Kubernetes scenarios: one or two seeds, one to seven shoots, and what happens to them.
+//! Random Kubernetes scenarios: one or two seeds, one to seven shoots, sometimes a cluster without Gardener, and what happens to them.
 //!
 //! ```text
 //! number -> dice -> Plan (names, zones, tolerances) -> seeds | shoots | load | faults, operations -> scenario file
@@ -7,6 +7,7 @@
 //! The [`Plan`] is drawn first. All other parts take their names from it, so that every file is valid.
 
 mod breaks;
+mod clusters;
 mod load;
 mod seeds;
 mod shoots;
@@ -105,6 +106,7 @@ pub fn world(number: u64) -> Value {
     if dice.percent(20) {
         file["observe_at"] = json!([ms(dice.below(plan.length)), ms(plan.length)]);
     }
+    clusters::add(&mut file, number, plan.length);
     file
 }
 

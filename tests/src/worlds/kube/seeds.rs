@@ -107,7 +107,7 @@ fn system(seed: &Seed, dice: &mut Dice) -> Value {
 }
 
 /// A few timers other than usual.
-fn timers(dice: &mut Dice) -> Value {
+pub(super) fn timers(dice: &mut Dice) -> Value {
     let mut timers = json!({});
     // Name, least and most in seconds.
     let spans: [(&str, u64, u64); 24] = [

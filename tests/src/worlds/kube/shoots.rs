@@ -103,7 +103,7 @@ fn components(shoot: &Shoot, dice: &mut Dice) -> Value {
 }
 
 /// Load on the API.
-fn usage(dice: &mut Dice) -> Value {
+pub(super) fn usage(dice: &mut Dice) -> Value {
     let mut requests = Vec::new();
     if dice.percent(40) {
         requests.push(json!({"name": "lists", "verb": "list", "rate": format!("{}/min", dice.between(1, 30)), "objects": 200}));

@@ -1,0 +1,162 @@
+//! A cluster without Gardener in random worlds: its control plane on hosts, its nodes and workloads, and what happens to it.
+//!
+//! Its dice are its own, so that worlds without one stay what they are.
+
+use serde_json::{Value, json};
+
+use super::load::prices;
+use super::seeds::{etcd_options, timers};
+use super::shoots::usage;
+use super::{MINUTE, ZONES};
+use crate::worlds::dice::{Dice, ms};
+
+/// Its name.
+const NAME: &str = "k";
+
+/// A cluster without Gardener.
+struct Cluster {
+    zones: Vec<&'static str>,
+    /// Hosts of its control plane.
+    replicas: u64,
+    /// Nodes in each zone at the start, `k-za1` and so on.
+    per_zone: u64,
+    /// Its machines are replaced.
+    has_machines: bool,
+    /// A member of etcd is removed, and another one added.
+    changes_members: bool,
+}
+
+/// Gives some worlds a cluster: its entry in the file, faults and operations of its own.
+pub(super) fn add(file: &mut Value, number: u64, length: u64) {
+    let mut dice = Dice::new("kube-cluster", number);
+    if !dice.percent(30) {
+        return;
+    }
+    let replicas = [1, 3, 3, 3, 5][dice.below(5) as usize];
+    let cluster = Cluster {
+        zones: ZONES[..dice.between(1, 3) as usize].to_vec(),
+        replicas,
+        per_zone: dice.between(1, 2),
+        has_machines: dice.percent(40),
+        changes_members: replicas > 1 && dice.percent(40),
+    };
+    file["clusters"] = json!([cluster.file(&mut dice)]);
+    if file.get("prices").is_none() && dice.percent(40) {
+        file["prices"] = prices(&mut dice);
+    }
+    let append = |list: &mut Value, more: Vec<Value>| match list {
+        Value::Array(list) => list.extend(more),
+        list => *list = Value::Array(more),
+    };
+    append(&mut file["faults"], (0..dice.below(4)).map(|_| cluster.fault(length, &mut dice)).collect());
+    append(&mut file["operations"], cluster.operations(length, &mut dice));
+}
+
+impl Cluster {
+    fn file(&self, dice: &mut Dice) -> Value {
+        let zones = self.zones.len() as u64;
+        let nodes = zones * self.per_zone;
+        let mut components = vec!["kube_controller_manager", "kube_scheduler"];
+        components.extend(self.has_machines.then_some("machine_controller_manager"));
+        components.extend((self.has_machines && dice.percent(50)).then_some("cluster_autoscaler"));
+        let mut file = json!({
+            "name": NAME,
+            "zones": self.zones,
+            "control_plane": {"replicas": self.replicas, "options": etcd_options(dice)},
+            "api_to_etcd": dice.pick(&["local", "local", "any"]),
+            "components": components,
+            "pools": [{"name": "cpu", "minimum": nodes, "maximum": nodes + zones * dice.below(3)}],
+            "nodes": self.nodes().iter().map(|(name, zone)| json!({"name": name, "pool": "cpu", "zone": zone})).collect::<Vec<_>>(),
+            "workloads": workloads(dice),
+            "services": [{"name": "web", "pods": "app=web"}],
+            "timers": timers(dice),
+        });
+        if dice.percent(40) {
+            file["control_plane"]["machine"] = json!({"cpu": 4, "memory": "16GiB"});
+        }
+        if dice.percent(40) {
+            file["budgets"] = json!([{"name": "web", "pods": "app=web", "max_unavailable": dice.between(1, 2)}]);
+        }
+        if dice.percent(60) {
+            file["use"] = usage(dice);
+            if dice.percent(70) {
+                file["use"].as_object_mut().expect("fields").remove("nodes");
+            }
+        }
+        file
+    }
+
+    /// The nodes of the start, with their zones.
+    fn nodes(&self) -> Vec<(String, &'static str)> {
+        let of_zone = |zone: &&'static str| (1..=self.per_zone).map(|k| (format!("{NAME}-{zone}{k}"), *zone)).collect::<Vec<_>>();
+        self.zones.iter().flat_map(of_zone).collect()
+    }
+
+    /// A node of the start, or a host of the control plane, which is one, too.
+    fn host(&self, dice: &mut Dice) -> String {
+        let nodes = self.nodes();
+        if dice.percent(50) {
+            return format!("{NAME}-control-plane-{}", dice.below(self.replicas));
+        }
+        nodes[dice.below(nodes.len() as u64) as usize].0.clone()
+    }
+
+    fn fault(&self, length: u64, dice: &mut Dice) -> Value {
+        let mut fault = match dice.below(7) {
+            0 => json!({"kind": "zone_power", "zone": dice.pick(&self.zones)}),
+            1 => json!({"kind": "zone_partition", "zone": dice.pick(&self.zones)}),
+            2 | 3 => json!({"kind": "node_crash", "node": self.host(dice)}),
+            4 => json!({"kind": "node_partition", "node": self.host(dice)}),
+            5 => json!({"kind": "process_kill", "member": format!("{NAME}/etcd/etcd-0")}),
+            _ => json!({"kind": "volume_lost", "volume": format!("{NAME}/etcd-0")}),
+        };
+        fault["at"] = json!(ms(dice.between(MINUTE, length - MINUTE)));
+        fault["for"] = json!(ms(dice.ms(500, 20 * MINUTE)));
+        fault
+    }
+
+    /// Drains, roll-outs, and a member of etcd that is replaced.
+    fn operations(&self, length: u64, dice: &mut Dice) -> Vec<Value> {
+        let mut operations = Vec::new();
+        for _ in 0..dice.below(3) {
+            let mut operation = match dice.below(3) {
+                0 => json!({"roll_component": {"cluster": NAME, "component": dice.pick(&["web", "db"])}}),
+                1 if self.has_machines => json!({"roll_pool": {"cluster": NAME, "pool": "cpu"}}),
+                _ => json!({"drain_node": {"cluster": NAME, "node": self.host(dice)}}),
+            };
+            operation["at"] = json!(ms(dice.between(MINUTE, length - MINUTE)));
+            operations.push(operation);
+        }
+        if self.changes_members {
+            let at = dice.between(MINUTE, length / 2);
+            let last = self.replicas - 1;
+            let added = json!({"name": format!("etcd-{last}"), "node": format!("{NAME}-control-plane-{last}")});
+            let changes = [("remove_member", json!(format!("etcd-{last}"))), ("add_member", added)];
+            for (k, (change, what)) in (0..).zip(changes) {
+                operations.push(json!({"at": ms(at + k * 2 * MINUTE), "etcd": format!("{NAME}/etcd"), change: what}));
+            }
+        }
+        operations
+    }
+}
+
+/// Pods that stand for each other, pods with volumes, and some on each node.
+fn workloads(dice: &mut Dice) -> Value {
+    let spread = json!([{"over": dice.pick(&["zone", "host"]), "max_skew": 1, "hard": dice.percent(50)}]);
+    let mut all = vec![
+        json!({"name": "web", "kind": "deployment", "replicas": dice.between(1, 8), "cpu": dice.between(1, 3), "spread": spread}),
+        json!({
+            "name": "db", "kind": "stateful_set", "replicas": dice.between(1, 3), "volume": dice.pick(&["zonal", "regional"]),
+            "max_unavailable": dice.below(2),
+        }),
+    ];
+    if dice.percent(50) {
+        all.push(json!({"name": "agents", "kind": "daemon_set", "cpu": 0.1}));
+    }
+    for workload in &mut all {
+        if dice.percent(40) {
+            workload["tolerates"] = json!(["node-role.kubernetes.io/control-plane"]);
+        }
+    }
+    json!(all)
+}
