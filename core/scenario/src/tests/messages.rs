@@ -54,7 +54,7 @@ fn form() {
     check(
         "/duraton",
         json!("5m"),
-        "duraton: expected one of the fields `$schema`, `name`, `title`, `description`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?); found the unknown field \"duraton\"",
+        "duraton: expected one of the fields `$schema`, `name`, `title`, `description`, `bookmark`, `seed`, `duration`, `topology`, `network`, `etcd`, `clusters`, `seeds`, `cloud`, `shoots`, `capacity`, `prices`, `traffic`, `clients`, `faults`, `random_faults`, `operations`, `probe`, `observe_at`, `contradictions` or `expect` (did you mean \"duration\"?); found the unknown field \"duraton\"",
     );
     check(
         "/duration",
