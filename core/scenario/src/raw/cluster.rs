@@ -20,8 +20,7 @@ pub struct RawCluster {
     /// The zones of its nodes.
     #[schemars(length(min = 1, max = 16))]
     pub zones: Vec<String>,
-    /// Where its control plane runs, and its etcd. The hosts are nodes, too, `<name>-control-plane-<k>`: with the label
-    /// `node-role.kubernetes.io/control-plane` and a taint of that key, so that only pods run there that tolerate it.
+    /// Where its control plane runs, and its etcd.
     #[serde(default)]
     pub control_plane: RawControlPlane,
     /// Which member of etcd each API server talks to.

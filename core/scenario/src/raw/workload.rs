@@ -41,10 +41,10 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(extend("x-default" = "any", "x-source" = PROFILE))]
     pub pool: Option<String>,
-    /// Keys of taints that its pods tolerate, such as `node-role.kubernetes.io/control-plane`.
+    /// Keys of taints that its pods tolerate.
     #[serde(default)]
-    #[schemars(length(max = 16), inner(length(max = 400)), extend("x-default" = "none", "x-source" = PROFILE))]
-    pub tolerates: Option<Vec<String>>,
+    #[schemars(length(max = 16), extend("x-default" = "none", "x-source" = PROFILE))]
+    pub tolerates: Option<Vec<Name>>,
     /// CPUs that each pod requests.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_024), extend("x-default" = "as its profile", "x-source" = PROFILE))]

@@ -2,9 +2,9 @@
 
 use super::etcd::Members;
 use super::gardener::deploy;
-use super::kube::{Builder, resources, usual_labels};
+use super::kube::Builder;
 use super::labels::requirements;
-use super::lower::{Lowering, SeedState, SymbolTable};
+use super::lower::{Lowering, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
@@ -13,11 +13,9 @@ use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::int_or_percent::IntOrPercent;
-use crate::kube::labels::{Selector, Symbol};
-use crate::kube::taints::{Effect, Taint};
-use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Service};
-use crate::model::Node;
-use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
+use crate::kube::labels::Selector;
+use crate::kube::{Budget, BudgetLimit, MemberRange, PodSelector, Service};
+use crate::raw::{RawBudget, RawLeased, RawScenario, RawService};
 
 /// Namespace of workloads and budgets.
 const NAMESPACE: &str = "default";
@@ -68,7 +66,6 @@ pub(super) fn validate(
         let (site, has_machines) = (cluster.site(), has(RawLeased::MachineControllerManager));
         let mut site =
             Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
-        register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         if let Some(usage) = &cluster.usage {
@@ -95,34 +92,6 @@ pub(super) fn validate(
         }
     }
     names
-}
-
-/// The hosts of the control plane are nodes of the cluster, as kubeadm registers them (kubernetes.io, "kubeadm init", phase
-/// `mark-control-plane`): pods must tolerate their taint to run there. API server, controllers and etcd are static pods: no object of the
-/// API, and neither drained nor evicted.
-fn register_hosts(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    raw: &RawCluster,
-    site: &mut SeedState,
-    symbols: &mut SymbolTable,
-    topology: &Topology,
-) {
-    let machine = raw.control_plane.machine.clone().unwrap_or_default();
-    let role = symbols.symbol("node-role.kubernetes.io/control-plane");
-    for host in site.cluster.control_plane.clone() {
-        let Node { name, zone } = &topology.nodes[host];
-        let mut labels = usual_labels(symbols, *zone, &machine, topology);
-        labels.extend([(Symbol::HOSTNAME, symbols.symbol(name)), (role, symbols.symbol(""))]);
-        let template = NodeTemplate {
-            labels: labels.into_iter().collect(),
-            taints: vec![Taint { key: role, value: None, effect: Effect::NoSchedule }],
-            allocatable: resources(&machine),
-            volumes: machine.volumes,
-        };
-        site.nodes.add(ctx, &format!("{path}.name"), name, site.zones.len());
-        site.add_node(NodeSpec { node: host, template, machine: None }, *zone);
-    }
 }
 
 /// The pods that a field `pods` selects.
