@@ -68,7 +68,10 @@ pub struct KubeEffects {
 impl KubeEffects {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        self.container_events.is_empty() && self.hinted.is_empty() && self.deleted_vms.is_empty() && self.kubelets_changed.is_empty()
+        self.container_events.is_empty()
+            && self.hinted.is_empty()
+            && self.deleted_vms.is_empty()
+            && self.kubelets_changed.is_empty()
     }
 }
 

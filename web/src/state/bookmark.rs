@@ -18,6 +18,7 @@ use zonefall_core::scenario::Scenario;
 use super::branches::{MOST, ORIGINAL, clock};
 use super::layout::layout;
 use super::playback::Playback;
+use super::ui::SHORTEST_S;
 use super::{Branch, Effect, Selection, State, Tab, Tone};
 use crate::engine::protocol::{BranchId, Intervention};
 
@@ -69,10 +70,10 @@ impl Bookmark {
         }
     }
 
-    /// The scenario with the bookmark in it; as it is where nothing was done to it.
+    /// The scenario with the bookmark in it.
     fn put_into(&self, text: &str) -> String {
         match serde_json::from_str(text) {
-            Ok(Value::Object(mut fields)) if !self.branches.is_empty() => {
+            Ok(Value::Object(mut fields)) => {
                 fields.insert("bookmark".to_owned(), serde_json::to_value(self).expect("a bookmark is plain data"));
                 layout(&Value::Object(fields))
             }
@@ -132,7 +133,8 @@ impl State {
     fn goes_to(&mut self, bookmark: &Bookmark, end: Time) {
         let at = Time::from_nanos(bookmark.at_ns).min(end);
         self.playback = Playback { at, playing: false, ..Playback::default() };
-        self.ui.range = bookmark.range.filter(|[from_s, to_s]| (0.0..*to_s).contains(from_s) && *to_s <= end.as_secs_f64());
+        let fits = |[from_s, to_s]: &[f64; 2]| *from_s >= 0.0 && to_s - from_s >= SHORTEST_S && *to_s <= end.as_secs_f64();
+        self.ui.range = bookmark.range.filter(fits);
         self.ui.tab = bookmark.tab;
         self.selection = bookmark.selection.filter(|selection| self.exists(*selection));
     }
@@ -166,8 +168,11 @@ impl State {
     /// The scenario as it is edited, in a file.
     pub(super) fn save(&mut self, effects: &mut Vec<Effect>) {
         let bookmark = self.bookmark();
-        let inside = if bookmark.branches.is_empty() { String::new() } else { format!(", {}", bookmark.text()) };
-        effects.push(Effect::Download(self.document.file_name(), bookmark.put_into(&self.document.text)));
+        // Branches are of the scenario that runs: a text with errors is saved as it is.
+        let has_branches = !bookmark.branches.is_empty() && self.document.text == self.running();
+        let inside = if has_branches { format!(", {}", bookmark.text()) } else { String::new() };
+        let text = if has_branches { bookmark.put_into(&self.document.text) } else { self.document.text.to_string() };
+        effects.push(Effect::Download(self.document.file_name(), text));
         self.say(Tone::Info, format!("Saved the scenario{inside}."));
     }
 

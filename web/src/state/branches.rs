@@ -141,7 +141,12 @@ impl State {
         match self.with_faults() {
             Ok(document) => {
                 self.edit(DocumentAction::Set(Vec::new(), Some(document)), effects);
-                self.say(Tone::Info, "What was done on this branch is in the scenario now, as faults.".to_owned());
+                let (tone, text) = if self.document.problems.is_empty() {
+                    (Tone::Info, "What was done on this branch is in the scenario now, as faults.")
+                } else {
+                    (Tone::Error, "A scenario cannot have all that was done on this branch: the errors are marked in it.")
+                };
+                self.say(tone, text.to_owned());
             }
             Err(why) => self.say(Tone::Error, why),
         }

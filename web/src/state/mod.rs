@@ -240,8 +240,9 @@ impl State {
     /// Takes an action in; returns what is to do, in this order.
     pub fn apply(&mut self, action: Action) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let at = self.playback.at;
         self.cancel_autoplay(&action);
-        let (by_user, push) = (self.is_by_user(&action), !matches!(action, Action::Return(..)));
+        let (by_user, push) = (is_by_user(&action), !matches!(action, Action::Return(..)));
         match action {
             Action::Document(action) => self.edit(action, &mut effects),
             Action::Playback(command) => self.play(command, &mut effects),
@@ -262,6 +263,9 @@ impl State {
             Action::Say(notice) => self.notice = Some(notice),
             Action::Dismiss => self.notice = None,
         }
+        if self.playback.at != at {
+            self.follow_playhead();
+        }
         self.request_view(&mut effects);
         if by_user {
             self.keeps(push, &mut effects);
@@ -269,13 +273,14 @@ impl State {
         effects
     }
 
-    /// Whether the user's hand is in it: then where it leads is worth keeping.
-    fn is_by_user(&self, action: &Action) -> bool {
-        match action {
-            Action::Playback(PlaybackCommand::Tick(_)) | Action::WorkerResponded(_) | Action::WorkerLost(_) => false,
-            // The range follows the playhead.
-            Action::Ui(UiAction::Range(_)) => !self.playback.playing,
-            _ => true,
+    /// The part of the run that is shown moves with a playhead that leaves it; its length stays.
+    fn follow_playhead(&mut self) {
+        let (Some([from_s, to_s]), Some(scenario)) = (self.ui.range, &self.scenario) else { return };
+        let at_s = self.playback.at.as_secs_f64();
+        if !(from_s..=to_s).contains(&at_s) {
+            let length = to_s - from_s;
+            let from_s = (at_s - 0.2 * length).clamp(0.0, (scenario.duration.as_secs_f64() - length).max(0.0));
+            self.ui.range = Some([from_s, from_s + length]);
         }
     }
 
@@ -337,4 +342,9 @@ impl State {
             }
         }
     }
+}
+
+/// Whether the user's hand is in it: then where it leads is worth keeping.
+const fn is_by_user(action: &Action) -> bool {
+    !matches!(action, Action::Playback(PlaybackCommand::Tick(_)) | Action::WorkerResponded(_) | Action::WorkerLost(_))
 }

@@ -36,6 +36,9 @@ pub struct Ui {
     pub provider: Option<String>,
 }
 
+/// The shortest part of a run that is shown, in seconds.
+pub(super) const SHORTEST_S: f64 = 0.001;
+
 /// Colours of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
@@ -142,7 +145,9 @@ impl Ui {
             UiAction::Help(help) => self.help = help,
             UiAction::Palette(palette) => self.palette = palette,
             UiAction::Tables(tables) => self.tables = tables,
-            UiAction::Range(range) => self.range = range,
+            UiAction::Range(range) => {
+                self.range = range.filter(|[from_s, to_s]| from_s.is_finite() && to_s - from_s >= SHORTEST_S);
+            }
             UiAction::Provider(provider) => self.provider = Some(provider),
         }
         if remembered {

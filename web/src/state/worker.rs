@@ -94,9 +94,12 @@ impl State {
         }
         effects.push(Effect::Request(WorkerRequest::Load { load, text: self.worker.text.to_string(), seed: None }));
         for branch in &mut self.branches {
-            (branch.now, branch.done, branch.gave_up, branch.halted) = (Time::ZERO, false, None, false);
+            (branch.now, branch.done, branch.gave_up, branch.halted) = (Time::ZERO, false, None, branch.deleted);
             if let Some((parent, at, intervention)) = branch.fork.clone() {
                 effects.push(Effect::Request(WorkerRequest::Fork { load, branch: branch.id, parent, at, intervention }));
+            }
+            if branch.deleted {
+                effects.push(Effect::Request(WorkerRequest::Halt { load, branch: branch.id, halted: true }));
             }
         }
         if Some(self.shown) < self.branches.last_key() {
@@ -163,7 +166,7 @@ impl State {
         if let Some(report) = report {
             branch.report = Some(Rc::from(report));
         }
-        if self.branches.iter().all(|branch| branch.done) {
+        if self.branches.iter().all(|branch| branch.done || branch.halted || branch.deleted) {
             self.worker.lost = None;
         }
         if id == self.shown {
@@ -289,7 +292,11 @@ impl State {
         let (now, over) = (branch.now, !branch.is_under_way());
         let before = self.playback.at;
         self.playback.tick(seconds, now, over);
-        let Some(plan) = self.worker.plan else { return };
+        let Some(plan) = self.worker.plan else {
+            // It stopped before anything was known to play to.
+            self.worker.autoplay &= self.playback.playing;
+            return;
+        };
         if self.playback.playing {
             plan.brake(before, &mut self.playback);
             plan.drive(&mut self.playback);

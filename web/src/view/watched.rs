@@ -38,13 +38,15 @@ pub(crate) struct View {
 pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let chosen = use_state_eq(|| None::<usize>);
     let set = chosen.setter();
+    use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
+    let set = chosen.setter();
+    use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
+    let set = chosen.setter();
     use_effect_with(state.selection, move |selection| {
         if let Some(Selection::Member(member)) = selection {
             set.set(Some(member.cluster.into()));
         }
     });
-    let set = chosen.setter();
-    use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
     let clusters = state.scenario.as_ref().map_or(0, |scenario| scenario.etcd.len());
     let report = state.branch().and_then(|branch| branch.report.as_deref());
     let cluster = (*chosen).or_else(|| affected(report?)).unwrap_or(0);
@@ -84,32 +86,21 @@ pub(crate) fn use_view(
             }
         });
     }
-    let last = use_mut_ref(|| at);
-    let moved = std::mem::replace(&mut *last.borrow_mut(), at) != at;
-    let shown = if moved { range.following(at.as_secs_f64(), end) } else { range };
-    {
-        let on_range = on_range.clone();
-        use_effect_with((shown, range), move |(shown, range)| {
-            if shown != range {
-                on_range.emit(*shown);
-            }
-        });
-    }
     let on_zoom = {
         let (report, cluster) = (report.clone(), cluster.to_owned());
-        on_range.reform(move |zoom: Zoom| zoom.of(shown, at.as_secs_f64(), end, report.as_deref(), &cluster))
+        on_range.reform(move |zoom: Zoom| zoom.of(range, at.as_secs_f64(), end, report.as_deref(), &cluster))
     };
     let on_visit = on_visit(report, clusters, &on_range, on_cluster, end, &dispatch);
     let dispatch = {
         let on_range = on_range.clone();
         Callback::from(move |action: Action| {
             if matches!(action, Action::Intervene(_)) {
-                on_range.emit(watch(shown, at, speed, end));
+                on_range.emit(watch(range, at, speed, end));
             }
             dispatch.emit(action);
         })
     };
-    View { range: shown, end, on_range, on_zoom, on_visit, dispatch }
+    View { range, end, on_range, on_zoom, on_visit, dispatch }
 }
 
 fn on_visit(

@@ -109,7 +109,9 @@ fn a_cluster_needs_prices_of_what_it_has() {
         raw["clusters"][0].as_object_mut().expect("fields").extend(cluster.as_object().expect("fields").clone());
         errors(&raw)
     };
-    let missing = |what| format!("prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for {what}");
+    let missing = |what| {
+        format!("prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of mine for {what}")
+    };
     assert_eq!(of(json!({})), "");
     let machine = json!({"control_plane": {"machine": {"cpu": 4, "memory": "16GiB"}}});
     assert_eq!(of(machine), missing("a machine of 4cpu-16gib"));

@@ -97,7 +97,8 @@ fn kubelets_of_a_cluster_are_its_nodes_unless_the_file_counts_them() {
 /// Each of its three API servers has a client for each kind of requests, and one that watches; without requests there is none.
 #[test]
 fn api_servers_of_a_cluster_are_clients_of_its_etcd() {
-    let requests = json!([{"name": "r", "verb": "get", "rate": "1/s"}, {"name": "cached", "verb": "get", "rate": "1/s", "cached": true}]);
+    let requests =
+        json!([{"name": "r", "verb": "get", "rate": "1/s"}, {"name": "cached", "verb": "get", "rate": "1/s", "cached": true}]);
     let scenario = cluster_in_use("requests", json!({"idle": false, "requests": requests})).expect("it is right");
     let names: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
     let expected = |k: u32| [format!("c/kube-apiserver {k}: r"), format!("c/kube-apiserver {k}: watch")];

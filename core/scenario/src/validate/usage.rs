@@ -54,13 +54,7 @@ pub(super) fn of_cluster(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, com
     requests(ctx, path, raw, &components, stacked_idle_load(raw.nodes))
 }
 
-fn requests(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    raw: &RawUsage,
-    components: &[&str],
-    idle: Vec<Requests>,
-) -> Vec<Requests> {
+fn requests(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[&str], idle: Vec<Requests>) -> Vec<Requests> {
     let is_watched = components.contains(&WATCHER);
     // A component that is not there asks nothing.
     let is_there = |own: &Requests| !matches!(&own.by, Caller::Component(name) if !components.contains(&name.as_str()));

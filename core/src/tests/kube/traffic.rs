@@ -142,7 +142,8 @@ fn a_cluster_asks_what_a_shoot_asks() {
     ]});
     let of = |file: Value, cluster: KubeClusterId| {
         let rows = an_hour(&file, cluster).messages().rows().collect::<BTreeMap<Class, Volume>>();
-        let asked = [Class::ApiRequest, Class::ApiAnswer, Class::ApiEvent, Class::EtcdRequest, Class::EtcdAnswer, Class::WatchEvent];
+        let asked =
+            [Class::ApiRequest, Class::ApiAnswer, Class::ApiEvent, Class::EtcdRequest, Class::EtcdAnswer, Class::WatchEvent];
         asked.map(|class| (class, rows[&class].count, rows[&class].bytes))
     };
     let (cluster, shoot) = (of(cluster(&usage, &json!([])), CLUSTER), of(shoot(&usage), KubeClusterId(1)));

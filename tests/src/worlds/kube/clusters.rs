@@ -122,7 +122,9 @@ impl Cluster {
             let mut operation = match dice.below(3) {
                 0 => json!({"roll_component": {"cluster": NAME, "component": dice.pick(&["web", "db"])}}),
                 1 if self.has_machines => json!({"roll_pool": {"cluster": NAME, "pool": "cpu"}}),
-                _ => json!({"drain_node": {"cluster": NAME, "node": self.nodes()[dice.below(self.nodes().len() as u64) as usize].0}}),
+                _ => {
+                    json!({"drain_node": {"cluster": NAME, "node": self.nodes()[dice.below(self.nodes().len() as u64) as usize].0}})
+                }
             };
             operation["at"] = json!(ms(dice.between(MINUTE, length - MINUTE)));
             operations.push(operation);

@@ -32,20 +32,9 @@ impl Range {
     pub fn zoomed(self, factor: f64, about: f64, end: Time) -> Self {
         let whole = Self::whole(end);
         let length = (self.length() * factor).clamp(Self::SHORTEST.min(whole.to_s), whole.to_s);
-        let share = ((about - self.from_s) / self.length()).clamp(0.0, 1.0);
+        let share = ((about - self.from_s) / self.length().max(Self::SHORTEST)).clamp(0.0, 1.0);
         let from_s = (about - share * length).clamp(0.0, whole.to_s - length);
         Self { from_s, to_s: from_s + length }
-    }
-
-    /// The same length, moved so that `at` is in it; unchanged where it is.
-    #[must_use]
-    pub fn following(self, at: f64, end: Time) -> Self {
-        if (self.from_s..=self.to_s).contains(&at) {
-            return self;
-        }
-        let whole = Self::whole(end);
-        let from_s = (at - self.length() * 0.2).clamp(0.0, (whole.to_s - self.length()).max(0.0));
-        Self { from_s, to_s: from_s + self.length() }
     }
 }
 
@@ -66,7 +55,7 @@ impl Axis {
     /// Room beside the axis, left and right of it, in an element of this width.
     pub fn gutters(width: f64) -> (f64, f64) {
         match width {
-            ..700.0 => (68.0, 10.0),
+            ..700.0 => (76.0, 10.0),
             ..1_200.0 => (96.0, 132.0),
             _ => (96.0, 232.0),
         }
@@ -114,9 +103,6 @@ mod tests {
         let axis = |range| Axis::new(range, 1_000.0);
         assert!((axis(whole).x(60.0) - axis(near).x(60.0)).abs() < 1e-6);
         assert_eq!(near.zoomed(100.0, 60.0, end), whole);
-        assert_eq!(near.following(100.0, end), near);
-        let moved = near.following(2_090.0, end);
-        assert!(moved.from_s <= 2_090.0 && moved.to_s <= 2_100.0 + 1e-6 && (moved.length() - 210.0).abs() < 1e-6);
     }
 
     #[test]

@@ -220,8 +220,8 @@ mod tests {
         let (phone, desk) = (Axis::gutters(390.0).0 - 12.0, Axis::gutters(1_440.0).0 - 12.0);
         for (cluster, room, expected) in [
             ("etcd-events", desk, "etcd-events"),
-            ("etcd-events", phone, "etcd-e…"),
-            ("shoot--garden--aws-ha/etcd-main", phone, "etcd-m…"),
+            ("etcd-events", phone, "etcd-ev…"),
+            ("shoot--garden--aws-ha/etcd-main", phone, "etcd-ma…"),
             ("a-cluster-withaverylongname", desk, "a-cluster-…"),
         ] {
             assert_eq!(whose(cluster, room), expected);
