@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::script::Script;
+use super::script::{KILLED, Script, at_two_minutes};
 use crate::engine::protocol::BranchId;
 use crate::state::bookmark::Bookmark;
 use crate::state::share::{LinkError, decode, encode, encode_bookmark};
@@ -10,17 +10,10 @@ use crate::state::{Action, DocumentAction, Effect, Selection, Start, State, Tab,
 use zonefall_core::ids::{MemberId, ZoneId};
 use zonefall_core::scenario::{Scenario, default_scenario};
 
-const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
-
-/// The default scenario with a branch, its repair on a branch of that, and a view.
+/// The default scenario with a branch and a view.
 fn done() -> Script {
-    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    let mut script = at_two_minutes();
     script.check(&[
-        ("pause", "Original, 0s, paused 1x"),
-        ("looked", "Original, 0s, paused 1x"),
-        ("done", "Original, 0s, paused 1x"),
-        ("seek 2m", "Original, 2m 0s, paused 1x: look 2m 0s closely"),
-        ("looked", "Original, 2m 0s, paused 1x"),
         ("break member 1", &format!("{KILLED}, 2m 0s, playing 1x: fork 1 of 0 at 2m 0s, look 2m 0s")),
         ("done", &format!("{KILLED}, 2m 0s, playing 1x")),
         ("pause", &format!("{KILLED}, 2m 0s, paused 1x")),

@@ -1,23 +1,9 @@
 //! Deeds, branches, and workers that are lost.
 
-use super::script::{Script, progress};
+use super::script::{KILLED, at_two_minutes, progress};
 use crate::engine::protocol::{BranchId, LoadId, WorkerResponse};
-use crate::state::{Action, Start};
+use crate::state::Action;
 use zonefall_core::kernel::time::Time;
-
-const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
-
-fn at_two_minutes() -> Script {
-    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
-    script.check(&[
-        ("pause", "Original, 0s, paused 1x"),
-        ("looked", "Original, 0s, paused 1x"),
-        ("done", "Original, 0s, paused 1x"),
-        ("seek 2m", "Original, 2m 0s, paused 1x: look 2m 0s closely"),
-        ("looked", "Original, 2m 0s, paused 1x"),
-    ]);
-    script
-}
 
 #[test]
 fn a_deed_forks_and_undo_goes_back() {

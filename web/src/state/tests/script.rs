@@ -154,6 +154,22 @@ impl Script {
     }
 }
 
+/// The branch that killing the second member at two minutes makes.
+pub(super) const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
+
+/// The default scenario, simulated to its end, with the playhead at two minutes.
+pub(super) fn at_two_minutes() -> Script {
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("done", "Original, 0s, paused 1x"),
+        ("seek 2m", "Original, 2m 0s, paused 1x: look 2m 0s closely"),
+        ("looked", "Original, 2m 0s, paused 1x"),
+    ]);
+    script
+}
+
 pub(super) fn progress(load: LoadId, branch: BranchId, now: Time, report: Option<&Report>) -> WorkerResponse {
     let done = report.is_some();
     let report = report.cloned().map(Box::new);
