@@ -38,7 +38,7 @@ pub(crate) fn Transport(props: &TransportProps) -> Html {
             <Buttons {playing} dispatch={dispatch.clone()} />
             <Speed {speed} dispatch={dispatch.clone()} />
             <TimeField {at} {speed} dispatch={dispatch.clone()} />
-            <span class="without events">{ format!("of {}", clock(end, 0)) }</span>
+            <span class="of quiet">{ format!("of {}", clock(end, 0)) }</span>
             if arrived {
                 <button class="play-on" onclick={play_on} title="Play to the next event of interest" data-testid="play-on">{ "Play on" }</button>
             }
