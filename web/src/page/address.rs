@@ -2,6 +2,7 @@
 
 use wasm_bindgen::JsValue;
 
+use super::storage;
 use crate::state::bookmark::Bookmark;
 use crate::state::share;
 
@@ -18,10 +19,11 @@ pub fn link(text: &str, bookmark: &Bookmark) -> String {
 }
 
 /// Puts a fragment into the address bar; `push`: as a step that Back comes back to. Browsers may refuse (too long, too often): then the
-/// address stays as it was.
+/// address stays as it was, and what was kept in the storage is noted as newer.
 pub fn put(fragment: &str, push: bool) {
-    if let Ok(history) = gloo::utils::window().history() {
-        let put = if push { web_sys::History::push_state_with_url } else { web_sys::History::replace_state_with_url };
-        put(&history, &JsValue::NULL, "", Some(fragment)).ok();
+    let put = if push { web_sys::History::push_state_with_url } else { web_sys::History::replace_state_with_url };
+    let done = gloo::utils::window().history().and_then(|history| put(&history, &JsValue::NULL, "", Some(fragment)));
+    if done.is_err() {
+        storage::supersede(&self::fragment());
     }
 }

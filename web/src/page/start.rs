@@ -4,7 +4,7 @@ use zonefall_core::scenario::{Scenario, default_scenario};
 
 use super::{address, storage};
 use crate::state::bookmark::Bookmark;
-use crate::state::share::{LinkError, decode};
+use crate::state::share::{LinkError, decode, encode, encode_bookmark};
 use crate::state::{Notice, Start, Tone};
 
 /// The scenario of a fragment; `None` where the fragment says nothing.
@@ -16,8 +16,12 @@ pub fn linked(fragment: &str) -> Option<Result<(String, Bookmark), LinkError>> {
 /// Restores what the browser knows.
 pub fn restore() -> Start {
     let fragment = address::fragment();
-    let fragment = if storage::is_superseded(&fragment) { "" } else { &fragment };
-    let ((text, bookmark), notice) = choose(fragment, storage::saved());
+    let is_superseded = storage::is_superseded(&fragment);
+    let ((text, bookmark), notice) = choose(if is_superseded { "" } else { &fragment }, storage::saved());
+    if is_superseded {
+        // The note is gone now: the next reload has to find the newer one in the address.
+        address::put(&(encode(&text) + &encode_bookmark(&bookmark)), false);
+    }
     let notice = if storage::is_allowed() { notice } else { Some(unkept(notice)) };
     let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");
     let reduced_motion = query.ok().flatten().is_some_and(|query| query.matches());
@@ -53,7 +57,6 @@ fn choose(fragment: &str, saved: Option<(String, Bookmark)>) -> ((String, Bookma
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::share::encode;
     use zonefall_core::scenario::bundled;
 
     #[test]

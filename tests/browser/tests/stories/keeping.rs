@@ -100,3 +100,17 @@ fn a_saved_file_has_the_branches_and_is_a_scenario() {
         see_branch(&other, CUT);
     });
 }
+
+#[test]
+fn an_edit_right_before_a_reload_is_there_after_the_next_one_too() {
+    story(|page| {
+        open_done(page, "zone-outage");
+        crate::helpers::raise(page, "scenario");
+        page.fill("form-name", "mine");
+        page.press("Tab");
+        for _ in 0..2 {
+            page.reload();
+            page.see_attribute("form-name", "value", "mine");
+        }
+    });
+}
