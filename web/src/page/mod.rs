@@ -92,7 +92,11 @@ fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::Re
         }
         Effect::Remember(ui) => return report_error(storage::remember(&ui), dispatch),
         Effect::Download(name, text) => return download(&name, "application/json", text.as_bytes()),
-        Effect::Share(text, bookmark) => return clipboard::share(&text, &bookmark, dispatch.clone()),
+        Effect::Share(text, bookmark) => {
+            // Where nothing can be copied, the user takes the link from the address bar.
+            report_error(waiting.flush(), dispatch);
+            return clipboard::share(&text, &bookmark, dispatch.clone());
+        }
         Effect::Keep { text, bookmark, push } => {
             let push = push || waiting.keep.as_ref().is_some_and(|(.., push)| *push);
             waiting.keep = Some((text, bookmark, push));

@@ -256,7 +256,10 @@ impl State {
             Action::DeleteBranch => self.delete_branch(&mut effects),
             Action::WriteFaults => self.write_faults(&mut effects),
             Action::Return(text, bookmark) => self.return_to(text, bookmark, &mut effects),
-            Action::Share => effects.push(Effect::Share(self.running(), self.bookmark())),
+            Action::Share => {
+                self.keeps(push, &mut effects);
+                effects.push(Effect::Share(self.running(), self.bookmark()));
+            }
             Action::Save => self.save(&mut effects),
             Action::Halt(halted) => self.halt(halted, &mut effects),
             Action::Ui(action) => self.ui.apply(action, &mut effects),
