@@ -13,7 +13,7 @@
 //! | `get pods WORD`, `get nodes`, `get machines` | print tables of objects, as `kubectl` does |
 //!
 //! JSON is in the form of scenario files (`scenarios/schema.json`) and may be left out after names. Faults and operations are always
-//! printed; times are `minutes:seconds`. Control planes of clusters and seeds run in a zone `cp` of their own. The invariants are checked
+//! printed; times are `minutes:seconds`. Control planes of clusters and seeds run in a zone `cp` of their own, on hosts that are no nodes. The invariants are checked
 //! all the while.
 
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl World {
         if list == "seeds" {
             merge(&mut site, json!({"allow_even_zones": true, "system": {"only_listed": true, "components": []}}));
         } else {
-            merge(&mut site, json!({"workloads": [], "services": []}));
+            merge(&mut site, json!({"control_plane_nodes": false, "workloads": [], "services": []}));
         }
         merge(&mut site, more);
         match &mut self.scenario[list] {

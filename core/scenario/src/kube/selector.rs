@@ -176,7 +176,7 @@ fn word<'a>(text: &'a str, token: Option<&'a str>) -> Result<&'a str, Malformed<
 }
 
 /// `IsQualifiedName`
-fn checked_key(key: &str) -> Result<&str, Malformed<'_>> {
+pub(crate) fn checked_key(key: &str) -> Result<&str, Malformed<'_>> {
     let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     let is_key = is_name(name) && prefix.is_none_or(is_subdomain);
     is_key.then_some(key).ok_or(Malformed { found: key, expected: KEY })

@@ -20,9 +20,14 @@ pub struct RawCluster {
     /// The zones of its nodes.
     #[schemars(length(min = 1, max = 16))]
     pub zones: Vec<String>,
-    /// Where its control plane runs, and its etcd.
+    /// Where its control plane runs, and its etcd: on hosts `<name>-control-plane-<k>`.
     #[serde(default)]
     pub control_plane: RawControlPlane,
+    /// Whether these hosts are nodes, too: with the label `node-role.kubernetes.io/control-plane` and a taint of that key, so that only
+    /// pods run there that tolerate it. Those of a managed control plane are not.
+    #[serde(default = "yes")]
+    #[schemars(extend("x-source" = "kubeadm: phase mark-control-plane"))]
+    pub control_plane_nodes: bool,
     /// Which member of etcd each API server talks to.
     #[serde(default)]
     #[schemars(extend("x-source" = "kubeadm: --etcd-servers=https://127.0.0.1:2379 of a stacked etcd; OpenShift lists all"))]
@@ -139,6 +144,10 @@ impl RawLeased {
 
 /// A node whose lease was not renewed for longer is out of reach (`node-monitor-grace-period`, Kubernetes since 1.32).
 const GRACE: Span = Span(Duration::from_secs(50));
+
+const fn yes() -> bool {
+    true
+}
 
 fn components() -> Vec<RawLeased> {
     vec![RawLeased::KubeControllerManager, RawLeased::KubeScheduler]

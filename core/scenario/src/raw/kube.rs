@@ -113,8 +113,8 @@ pub struct RawControlPlane {
     /// Number of hosts.
     #[schemars(range(min = 1, max = 9), extend("x-source" = "GEP-20: etcd and API server with 3 replicas"))]
     pub replicas: u8,
-    /// Size of each host: what it is charged as.
-    #[schemars(extend("x-default" = "of no interest: the hosts are not charged", "x-source" = "assumed: they are paid for elsewhere"))]
+    /// Size of each host, which it is charged by. A host that is a node of the cluster has what its static pods leave of it for other pods.
+    #[schemars(extend("x-default" = "as that of a pool, and not charged", "x-source" = "assumed: they are paid for elsewhere"))]
     pub machine: Option<RawMachine>,
     /// Timers, sizes and raft options of its etcd.
     pub options: RawOptions,

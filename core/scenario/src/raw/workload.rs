@@ -41,10 +41,14 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(extend("x-default" = "any", "x-source" = PROFILE))]
     pub pool: Option<String>,
-    /// Keys of taints that its pods tolerate.
+    /// Keys of taints that its pods tolerate, such as `node-role.kubernetes.io/control-plane`; `*`: all taints.
     #[serde(default)]
-    #[schemars(length(max = 16), extend("x-default" = "none", "x-source" = PROFILE))]
-    pub tolerates: Option<Vec<Name>>,
+    #[schemars(
+        length(max = 16),
+        inner(length(max = 400)),
+        extend("x-default" = "none; of a DaemonSet that Gardener deploys, all", "x-source" = PROFILE)
+    )]
+    pub tolerates: Option<Vec<String>>,
     /// CPUs that each pod requests.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_024), extend("x-default" = "as its profile", "x-source" = PROFILE))]

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::Scenario;
 use crate::ids::{EtcdId, KubeClusterId, NodeKey, WorkloadId};
+use crate::kube::Resources;
 use crate::kube::labels::{Condition, Symbol};
+use crate::kube::taints::Effect;
 
 /// A cluster of one zone with this of a workload and these budgets.
 fn file(workload: &Value, budgets: &Value) -> String {
@@ -71,6 +73,46 @@ fn nodes_have_the_labels_that_kubelets_give_them() {
         cluster.workloads[WorkloadId(0)].affinity.admits(&cluster.nodes[NodeKey(0)].template.labels),
         "a pool says otherwise"
     );
+}
+
+/// As kubeadm registers them: labelled like any node, tainted, and with room for what static pods do not request. Those of a seed are no
+/// nodes of it, nor are those of a managed control plane.
+#[test]
+fn hosts_of_the_control_plane_are_nodes() {
+    let scenario = |workload: Value, more: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&workload, &json!([]))).expect("JSON");
+        raw["clusters"][0].as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+        Scenario::from_json(&raw.to_string()).map_err(|errors| errors.to_string())
+    };
+    let role = "node-role.kubernetes.io/control-plane";
+    let selecting = json!({"node_affinity": [format!("{role},kubernetes.io/hostname=c-control-plane-1,topology.kubernetes.io/zone=a,kubernetes.io/os=linux")]});
+    let sized = scenario(selecting, json!({"control_plane": {"machine": {"cpu": 4, "memory": "1GiB", "pods": 20}}}))
+        .expect("it is right");
+    let cluster = &sized.kube.clusters[KubeClusterId(0)];
+    assert_eq!(cluster.nodes.len(), 4);
+    for (k, host) in (1..).zip(&cluster.control_plane) {
+        let node = &cluster.nodes[NodeKey(k)];
+        let [taint] = node.template.taints[..] else { panic!("{:?}", node.template.taints) };
+        assert_eq!((node.node, node.machine, taint.effect), (*host, None, Effect::NoSchedule));
+        assert_eq!((sized.kube.word(taint.key), taint.value), (role, None));
+        assert_eq!(cluster.workloads[WorkloadId(0)].affinity.admits(&node.template.labels), k == 2);
+        let left = Resources { cpu_milli: 4_000 - 650, memory: (1_024 - 100) << 20, pods: 20 - 4 };
+        assert_eq!(node.template.allocatable, left);
+    }
+    let placed = |tolerates: Value| {
+        let pods = json!([{"name": "web-7b454c4b44-zcsjj", "node": "c-control-plane-0"}]);
+        scenario(json!({"pods": pods, "tolerates": tolerates}), json!({})).err()
+    };
+    assert_eq!((placed(json!([role])), placed(json!(["*"]))), (None, None));
+    let malformed = scenario(json!({"tolerates": ["-x"]}), json!({})).expect_err("no key");
+    assert!(malformed.starts_with("clusters[0].workloads[0].tolerates[0]: expected "), "{malformed}");
+    let expected = "clusters[0].workloads[0].pods[0].node: expected a node whose taints it tolerates (`tolerates`); found \"c-control-plane-0\"";
+    assert_eq!(placed(json!([])).as_deref(), Some(expected));
+    let managed = scenario(json!({}), json!({"control_plane_nodes": false})).expect("it is right");
+    assert_eq!(managed.kube.clusters[KubeClusterId(0)].nodes.len(), 1);
+    let seeds = Scenario::from_json(&super::kube::landscape(json!([])).to_string()).expect("it is right");
+    let seed = &seeds.kube.clusters[KubeClusterId(0)];
+    assert!(seed.nodes.iter().all(|node| !seed.control_plane.contains(&node.node)));
 }
 
 #[test]
@@ -141,7 +183,7 @@ fn a_node_that_a_pod_cannot_be_on_is_told_by_what_excludes_it() {
     assert_eq!(placed("n-p", json!({"pool": "q", "node_affinity": ["disk=ssd"]})), expected("of its `pool` \"q\"", "n-p"));
     let asked = "with labels that its `node_affinity` asks for, \"disk=ssd\" or \"disk=nvme\"";
     assert_eq!(placed("n-p", json!({"node_affinity": ["disk=ssd", "disk=nvme"]})), expected(asked, "n-p"));
-    let taints = "whose pool's taints it tolerates (`tolerates`)";
+    let taints = "whose taints it tolerates (`tolerates`)";
     assert_eq!(placed("n-q", json!({"node_affinity": ["disk=ssd"]})), expected(taints, "n-q"));
 }
 

@@ -115,7 +115,7 @@ fn clusters_without_gardener() {
     check(
         "/clusters/0/workloads/1/pods/1/node",
         json!("worker-x"),
-        "clusters[0].workloads[1].pods[1].node: expected the name of a node of this cluster: \"worker-a1\", \"worker-a2\", \"worker-b1\", \"worker-b2\", \"worker-c1\" or \"worker-c2\" (did you mean \"worker-a1\"?); found \"worker-x\"",
+        "clusters[0].workloads[1].pods[1].node: expected the name of a node of this cluster: \"plain-control-plane-0\", \"plain-control-plane-1\", \"plain-control-plane-2\", \"worker-a1\", \"worker-a2\", \"worker-b1\", \"worker-b2\", \"worker-c1\", … (did you mean \"worker-a1\"?); found \"worker-x\"",
     );
     for drained in [json!({"cluster": "plan", "node": "worker-c2"}), json!({"cluster": "plain", "node": "worker-c3"})] {
         let found = errors_of_plain("/operations/0/drain_node", drained);

@@ -211,7 +211,7 @@ fn pods() {
          shoots[0].components[3].pods[2].name: expected kube-scheduler-<hash of its template>-<5 letters>; letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789; found \"kube-scheduler-7f855ffbc4-8c9pe\"\n\
          shoots[0].components[3].pods: expected at most 1, its replicas; found 3 pods\n\
          shoots[0].components[2].pods[0].node: expected a node with room; found \"d\", where pods would request 1.5 of 1 CPUs, 512MiB of 32GiB, 1 of 110 pods and 1 of 25 volumes\n\
-         shoots[0].components[1].pods[0].node: expected a node whose pool's taints it tolerates (`tolerates`); found \"d\""
+         shoots[0].components[1].pods[0].node: expected a node whose taints it tolerates (`tolerates`); found \"d\""
     );
 }
 

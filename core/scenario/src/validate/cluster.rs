@@ -2,9 +2,9 @@
 
 use super::etcd::Members;
 use super::gardener::deploy;
-use super::kube::Builder;
+use super::kube::{Builder, resources, usual_labels};
 use super::labels::requirements;
-use super::lower::{Lowering, SymbolTable};
+use super::lower::{Lowering, SeedState, SymbolTable};
 use super::names::Names;
 use super::topology::Topology;
 use super::workload::{WorkloadContext, planned};
@@ -13,9 +13,11 @@ use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::int_or_percent::IntOrPercent;
-use crate::kube::labels::Selector;
-use crate::kube::{Budget, BudgetLimit, MemberRange, PodSelector, Service};
-use crate::raw::{RawBudget, RawLeased, RawScenario, RawService};
+use crate::kube::labels::{Selector, Symbol};
+use crate::kube::taints::{Effect, Taint};
+use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
+use crate::model::Node;
+use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
 
 /// Namespace of workloads and budgets.
 const NAMESPACE: &str = "default";
@@ -66,6 +68,9 @@ pub(super) fn validate(
         let (site, has_machines) = (cluster.site(), has(RawLeased::MachineControllerManager));
         let mut site =
             Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
+        if cluster.control_plane_nodes {
+            register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
+        }
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         if let Some(usage) = &cluster.usage {
@@ -92,6 +97,54 @@ pub(super) fn validate(
         }
     }
     names
+}
+
+/// The hosts of the control plane are nodes of the cluster, as kubeadm registers them (kubernetes.io, "kubeadm init", phase
+/// `mark-control-plane`): pods must tolerate their taint to run there. API server, controllers and etcd are static pods, which are neither
+/// drained nor evicted: of them the API sees what they request.
+fn register_hosts(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    raw: &RawCluster,
+    site: &mut SeedState,
+    symbols: &mut SymbolTable,
+    topology: &Topology,
+) {
+    let machine = raw.control_plane.machine.clone().unwrap_or_default();
+    let all = resources(&machine);
+    let allocatable = static_pods(&raw.components).fold(all, |left, pod| Resources {
+        cpu_milli: left.cpu_milli.saturating_sub(pod.cpu_milli),
+        memory: left.memory.saturating_sub(pod.memory),
+        pods: left.pods.saturating_sub(pod.pods),
+    });
+    let [role, excluded] = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/exclude-from-external-load-balancers"]
+        .map(|key| symbols.symbol(key));
+    for host in site.cluster.control_plane.clone() {
+        let Node { name, zone } = &topology.nodes[host];
+        let mut labels = usual_labels(symbols, *zone, &machine, topology);
+        labels.extend([(Symbol::HOSTNAME, symbols.symbol(name)), (role, symbols.symbol("")), (excluded, symbols.symbol(""))]);
+        let template = NodeTemplate {
+            labels: labels.into_iter().collect(),
+            taints: vec![Taint { key: role, value: None, effect: Effect::NoSchedule }],
+            allocatable,
+            volumes: machine.volumes,
+        };
+        site.nodes.add(ctx, &format!("{path}.name"), name, site.zones.len());
+        site.add_node(NodeSpec { node: host, template, machine: None }, *zone);
+    }
+}
+
+/// What the static pods of a host request (kubeadm: `cmd/kubeadm/app/phases/{controlplane,etcd}`).
+fn static_pods(components: &[RawLeased]) -> impl Iterator<Item = Resources> {
+    let pod = |cpu_milli, memory| Resources { cpu_milli, memory, pods: 1 };
+    let of_component = move |component: &RawLeased| match component {
+        RawLeased::KubeControllerManager => Some(pod(200, 0)),
+        RawLeased::KubeScheduler => Some(pod(100, 0)),
+        // No part of kubeadm: wherever they run, they are not static pods.
+        RawLeased::MachineControllerManager | RawLeased::ClusterAutoscaler => None,
+    };
+    let (server, etcd) = (pod(250, 0), pod(100, 100 << 20));
+    [server, etcd].into_iter().chain(components.iter().filter_map(of_component))
 }
 
 /// The pods that a field `pods` selects.

@@ -16,7 +16,7 @@ use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
-use crate::raw::{RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
+use crate::raw::{RawCluster, RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 
 /// What a seed must have to be multi-zonal.
@@ -48,7 +48,11 @@ pub(super) fn seeds(
         let expected = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
         ctx.error(list, format!("{machines} machines at most, in all pools"), expected);
     }
-    let nodes = raw.seeds.iter().map(nodes_at_start).chain(raw.clusters.iter().map(|cluster| nodes_at_start(&cluster.site())));
+    let of_cluster = |cluster: &RawCluster| {
+        let hosts = if cluster.control_plane_nodes { u64::from(cluster.control_plane.replicas) } else { 0 };
+        nodes_at_start(&cluster.site()) + hosts
+    };
+    let nodes = raw.seeds.iter().map(nodes_at_start).chain(raw.clusters.iter().map(of_cluster));
     let nodes: u64 = nodes.sum();
     if nodes > MAX_NODES as u64 {
         ctx.error(list, format!("{nodes} nodes at the start"), format!("at most {MAX_NODES}: pools with a smaller `minimum`"));
@@ -366,30 +370,39 @@ fn template<'a>(
     given: impl Iterator<Item = &'a (Symbol, Symbol)>,
     topology: &Topology,
 ) -> NodeTemplate {
-    let zone = &topology.zones[zone];
     let pool_key = symbols.symbol(POOL);
-    let platform = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value)));
-    let machine = pool.machine.kind.as_ref();
-    let machine = machine.map(|kind| (symbols.symbol("node.kubernetes.io/instance-type"), symbols.symbol(kind.as_str())));
-    let labels = [
-        (Symbol::ZONE, symbols.symbol(&zone.name)),
-        (Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])),
-        (pool_key, symbols.symbol(pool.name.as_str())),
-    ];
+    let labels = usual_labels(symbols, zone, &pool.machine, topology);
+    let of_pool = (pool_key, symbols.symbol(pool.name.as_str()));
     let taint = |taint: &crate::raw::RawTaint| {
         let key = symbols.symbol(taint.key.as_str());
         Taint { key, value: None, effect: taint.effect.effect() }
     };
     let taints = pool.taints.iter().map(taint).collect();
     NodeTemplate {
-        labels: labels.into_iter().chain(platform).chain(machine).chain(given.copied()).collect(),
+        labels: labels.into_iter().chain([of_pool]).chain(given.copied()).collect(),
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,
     }
 }
 
-fn resources(machine: &RawMachine) -> Resources {
+/// Labels of a node in a zone, but for its host's name.
+pub(super) fn usual_labels(
+    symbols: &mut SymbolTable,
+    zone: ZoneId,
+    machine: &RawMachine,
+    topology: &Topology,
+) -> Vec<(Symbol, Symbol)> {
+    let zone = &topology.zones[zone];
+    let mut labels = USUAL_PLATFORM.map(|(key, value)| (symbols.symbol(key), symbols.symbol(value))).to_vec();
+    let kind = machine.kind.as_ref();
+    labels.extend(kind.map(|kind| (symbols.symbol("node.kubernetes.io/instance-type"), symbols.symbol(kind.as_str()))));
+    labels.push((Symbol::ZONE, symbols.symbol(&zone.name)));
+    labels.push((Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])));
+    labels
+}
+
+pub(super) fn resources(machine: &RawMachine) -> Resources {
     Resources { cpu_milli: milli(machine.cpu), memory: machine.memory.0, pods: u64::from(machine.pods) }
 }
 

@@ -31,6 +31,14 @@ pub(super) fn labels(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &s
     parsed.unwrap_or_else(|wrong| malformed(ctx, path, &wrong))
 }
 
+/// A key that a file gives.
+pub(super) fn label_key(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Symbol {
+    if let Err(wrong) = selector::checked_key(text) {
+        malformed::<()>(ctx, path, &wrong);
+    }
+    symbols.symbol(text)
+}
+
 /// Reports what is wrong with a selector or with labels; nothing is made of them.
 fn malformed<T>(ctx: &mut CheckCtx<'_>, path: &str, wrong: &Malformed<'_>) -> Vec<T> {
     ctx.error(path, quote(wrong.found), wrong.expected);

@@ -49,7 +49,7 @@ pub(super) fn misfit(component: &PlannedComponent<'_>, workload: &Workload, node
         let terms = one_of(component.node_affinity_terms().iter().map(String::as_str));
         return Some(format!("a node with labels that its `node_affinity` asks for, {terms}"));
     }
-    let expected = "a node whose pool's taints it tolerates (`tolerates`)";
+    let expected = "a node whose taints it tolerates (`tolerates`)";
     (!site.tolerates(workload, node)).then(|| expected.to_owned())
 }
 

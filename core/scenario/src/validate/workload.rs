@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::kube::milli;
-use super::labels::{labels, requirements, reserved};
+use super::labels::{label_key, labels, requirements, reserved};
 use super::lower::{Lowering, POOL, SeedState, SymbolTable};
 use super::{CheckCtx, Names, suitable};
 use crate::error::{did_you_mean, quote};
@@ -223,7 +223,7 @@ impl PlannedComponent<'_> {
         if by_gardener {
             labels.set(shoot, namespace);
         }
-        let tolerations = self.tolerations(lowering, kind);
+        let tolerations = self.tolerations(ctx, lowering, of, kind);
         let numbers = self.profile.copied().unwrap_or(UNKNOWN);
         let bytes = self.said(|raw| raw.image).map_or(numbers.image_mb * 1_000_000, |size| size.0);
         Workload {
@@ -301,18 +301,24 @@ impl PlannedComponent<'_> {
         affinity
     }
 
-    fn tolerations(&self, lowering: &mut Lowering, kind: Kind) -> Vec<Toleration> {
+    fn tolerations(&self, ctx: &mut CheckCtx<'_>, lowering: &mut Lowering, of: &str, kind: Kind) -> Vec<Toleration> {
         let any = |key| Toleration { key, value: Match::Exists, effect: None, lasts: None };
         let keys = self.said(|raw| raw.tolerates.clone());
-        let unreachable = match kind {
-            Kind::DaemonSet if keys.is_none() => any(None),
-            Kind::DaemonSet => any(Some(Symbol::UNREACHABLE)),
+        let usual = match kind {
+            // The controller adds what pods of DaemonSets tolerate besides.
+            Kind::DaemonSet => (self.list != "workloads" && keys.is_none()).then_some(any(None)),
             Kind::Deployment | Kind::StatefulSet { .. } => {
-                tolerates_unreachable(self.said(|raw| raw.tolerate_unreachable).map_or(UNREACHABLE_TOLERATION, |span| span.0))
+                let lasts = self.said(|raw| raw.tolerate_unreachable).map_or(UNREACHABLE_TOLERATION, |span| span.0);
+                Some(tolerates_unreachable(lasts))
             }
         };
-        let of_pools = keys.unwrap_or_default();
-        std::iter::once(unreachable).chain(of_pools.iter().map(|key| any(Some(lowering.symbols.symbol(key.as_str()))))).collect()
+        let path = format!("{}.tolerates", self.path(of));
+        let mut toleration = |k: usize, text: &str| match text {
+            "*" => any(None),
+            key => any(Some(label_key(ctx, &mut lowering.symbols, &format!("{path}[{k}]"), key))),
+        };
+        let keys = keys.iter().flatten().enumerate().map(|(k, text)| toleration(k, text));
+        usual.into_iter().chain(keys).collect()
     }
 
     fn volume(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Option<VolumeTemplate> {

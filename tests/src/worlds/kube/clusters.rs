@@ -92,7 +92,7 @@ impl Cluster {
         self.zones.iter().flat_map(of_zone).collect()
     }
 
-    /// A node of the start, or a host of the control plane.
+    /// A node of the start, or a host of the control plane, which is one, too.
     fn host(&self, dice: &mut Dice) -> String {
         let nodes = self.nodes();
         if dice.percent(50) {
@@ -122,9 +122,7 @@ impl Cluster {
             let mut operation = match dice.below(3) {
                 0 => json!({"roll_component": {"cluster": NAME, "component": dice.pick(&["web", "db"])}}),
                 1 if self.has_machines => json!({"roll_pool": {"cluster": NAME, "pool": "cpu"}}),
-                _ => {
-                    json!({"drain_node": {"cluster": NAME, "node": self.nodes()[dice.below(self.nodes().len() as u64) as usize].0}})
-                }
+                _ => json!({"drain_node": {"cluster": NAME, "node": self.host(dice)}}),
             };
             operation["at"] = json!(ms(dice.between(MINUTE, length - MINUTE)));
             operations.push(operation);
@@ -154,6 +152,11 @@ fn workloads(dice: &mut Dice) -> Value {
     ];
     if dice.percent(50) {
         all.push(json!({"name": "agents", "kind": "daemon_set", "cpu": 0.1}));
+    }
+    for workload in &mut all {
+        if dice.percent(40) {
+            workload["tolerates"] = json!(["node-role.kubernetes.io/control-plane"]);
+        }
     }
     json!(all)
 }
