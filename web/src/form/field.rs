@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -259,6 +260,42 @@ impl<'a> FormCtx<'a> {
             let describedby = bad.then(|| format!("{id}-error"));
             html! { <input type="checkbox" id={id.clone()} data-testid={id} {checked} {onchange} aria-describedby={describedby} /> }
         })
+    }
+
+    /// Some of several words, in their order; `usual`: those that it is where nothing is written.
+    pub(super) fn checks(&self, path: &str, label: &str, words: Vec<&'static str>, usual: &'static Value) -> Html {
+        let words: Rc<[&str]> = words.into();
+        let written = match self.get(path) {
+            Value::Null => usual,
+            written => written,
+        };
+        let place = at(path);
+        let has = move |list: &Value, word: &str| list.as_array().is_some_and(|list| list.iter().any(|own| own == word));
+        let one = |word: &'static str| {
+            let (id, checked) = (format!("{}-{word}", id_of(&place)), has(written, word));
+            let onchange = {
+                let (place, written, words) = (place.clone(), written.clone(), Rc::clone(&words));
+                self.dispatch.reform(move |event: Event| {
+                    let checked = event.target_unchecked_into::<HtmlInputElement>().checked();
+                    let is_in = |own: &&&str| if **own == word { checked } else { has(&written, own) };
+                    let list: Value = words.iter().filter(is_in).copied().collect();
+                    Action::Document(DocumentAction::Set(place.clone(), (list != *usual).then_some(list)))
+                })
+            };
+            html! {
+                <label class="check" for={id.clone()}>
+                    <input type="checkbox" id={id.clone()} data-testid={id} {checked} {onchange} />{ word }
+                </label>
+            }
+        };
+        let id = id_of(&place);
+        html! {
+            <fieldset class="checks wide">
+                <legend>{ label }</legend>
+                { for words.iter().map(|word| one(word)) }
+                { self.problems_at(&place, &id, true) }
+            </fieldset>
+        }
     }
 
     /// A button that edits.

@@ -101,6 +101,7 @@ const SECTIONS: &[&str] = &[
     "clients",
     "faults",
     "operations",
+    "prices",
     "expect",
 ];
 
@@ -121,6 +122,7 @@ fn sections(ctx: &FormCtx<'_>) -> Html {
                 { schema::section(ctx, "clusters", "cluster", "Kubernetes clusters") }
                 { schema::section(ctx, "faults", "fault", "Faults") }
                 { schema::section(ctx, "operations", "operation", "Operations") }
+                { schema::object_section(ctx, "prices", "Prices", "") }
                 { schema::others(ctx, SECTIONS) }
                 { expect::section(ctx) }
             </fieldset>

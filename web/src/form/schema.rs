@@ -7,6 +7,7 @@
 //! | `title` of a field                           | its label                                                       |
 //! | `x-target`: `zone`, `node`, `member` ...     | a choice of what the scenario has, or (faults) what a leader has |
 //! | `const`s                                     | a choice of words                                               |
+//! | a list of them                               | a box to check for each                                         |
 //! | `examples`                                   | what stands in it when its kind is chosen                       |
 //! | `x-form`: `json`                             | nothing: for the JSON tab                                       |
 
@@ -49,6 +50,11 @@ pub(super) fn rest(ctx: &FormCtx<'_>, path: &str, shown: &[&str]) -> Html {
             <div class="fields">{ for inputs }</div>
         </details>
     }
+}
+
+/// A part of the form for an object, with a line about it.
+pub(super) fn object_section(ctx: &FormCtx<'_>, path: &str, title: &str, says: &str) -> Html {
+    ctx.section(path, title, says, false, body(ctx, path, fields_of(schema_at(ctx, path))))
 }
 
 /// Top-level fields that no other section has.
@@ -197,7 +203,7 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
         return ctx.choice(path, &label, usual.as_deref(), &plain(&rest));
     }
     let branches: Vec<&'static Value> =
-        leaves(schema).into_iter().filter(|branch| !takes(branch, "null") || takes(branch, "string")).collect();
+        leaves(schema).into_iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).collect();
     let item = branches.iter().find_map(|branch| branch.get("items")).map(leaves);
     match branches.as_slice() {
         [list] if item.is_some_and(|item| item.iter().any(|item| takes(item, "object"))) => {
@@ -218,7 +224,10 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
             ctx.text(path, &label, As::Json)
         }
         [_, ..] if ctx.get(path).is_object() => ctx.text(path, &label, As::Json),
-        [one] if takes(one, "array") => ctx.text(path, &label, As::Names),
+        [one] if takes(one, "array") => match one.get("items").map(words).filter(|words| !words.is_empty()) {
+            Some(words) => ctx.checks(path, &label, words, schema.get("default").unwrap_or(&Value::Null)),
+            None => ctx.text(path, &label, As::Names),
+        },
         _ => ctx.text(path, &label, As::Text),
     }
 }

@@ -16,7 +16,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ids::EtcdId;
 use crate::kube::{KubeModel, Resources};
+use zonefall_kernel::time::Time;
 
 /// Kind of price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -298,6 +300,30 @@ pub struct Prices {
     pub providers: Vec<Provider>,
     /// All machines are charged as such; `None`: as what they are.
     pub machine: Option<Shape>,
+    /// The nodes of `topology`, which are there all the while.
+    pub nodes: Vec<NodeCharge>,
+    /// The volumes of `topology`, and those of members of `etcd`.
+    pub volumes: Vec<VolumeCharge>,
+}
+
+/// A node that no Kubernetes cluster has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeCharge {
+    /// As what it is charged.
+    pub shape: Shape,
+    /// The etcd clusters that have a member on it, which bear equal shares.
+    pub etcd: Vec<EtcdId>,
+}
+
+/// A volume that no pod has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeCharge {
+    /// Its size.
+    pub bytes: u64,
+    /// When it is made. It stays to the end of the run.
+    pub from: Time,
+    /// The etcd cluster of the member that has it first; `None`: nobody has.
+    pub etcd: Option<EtcdId>,
 }
 
 impl Prices {
@@ -312,7 +338,14 @@ impl Prices {
         let of_pools = kube.clusters.iter().flat_map(|cluster| &cluster.machine_deployments);
         let of_pools = of_pools.map(|deployment| &deployment.template.allocatable);
         let hosts = kube.clusters.iter().filter_map(|cluster| cluster.control_plane_machine.as_ref());
-        of_pools.chain(hosts).map(|machine| self.shape(machine)).collect()
+        let of_nodes = self.nodes.iter().map(|node| node.shape);
+        of_pools.chain(hosts).map(|machine| self.shape(machine)).chain(of_nodes).collect()
+    }
+
+    /// Sizes in bytes of the volumes that are there or may come.
+    pub fn volume_sizes(&self, kube: &KubeModel) -> BTreeSet<u64> {
+        let of_pods = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
+        of_pods.map(|volume| volume.bytes).chain(self.volumes.iter().map(|volume| volume.bytes)).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::topology::volume_size;
 use super::{RawBackend, RawCost, RawDisk, RawMode};
 use crate::options::EtcdOptions;
 use crate::units::{Name, Size, Span};
@@ -25,6 +26,10 @@ pub struct RawEtcdCluster {
     /// Speed of the members' own volumes (those that are not in `topology.volumes`).
     #[serde(default)]
     pub disk: RawDisk,
+    /// Size that each of these volumes is charged by.
+    #[serde(default = "volume_size")]
+    #[schemars(extend("x-min" = "1MiB", "x-max" = "1PiB", "x-source" = "assumed: as etcd-main of a shoot"))]
+    pub volume_size: Size,
     /// State of the cluster at the start of the run.
     #[serde(default)]
     pub initial: RawInitial,

@@ -7,13 +7,21 @@ use crate::prices::{PriceBookName, PriceKind, Unit};
 use crate::units::{Name, Size};
 
 /// Prices of machines, volumes, load balancers and traffic between zones. Each provider is charged for the whole scenario, as
-/// if it ran there. Without a book or price no costs are computed.
+/// if it ran there. Without a book or price (`books: []`) no costs are computed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawPrices {
-    /// Price books, at most one per provider (`zonefall prices` prints them).
-    #[schemars(length(max = 10))]
-    pub books: Vec<PriceBookName>,
+    /// Price books, at most one per provider (`zonefall prices` prints them). Where they are left out and the book that comes instead
+    /// lacks a price of something, no costs are computed, and a warning says why.
+    #[schemars(
+        length(max = 10),
+        extend(
+            "default" = ["aws-eu-west-1"],
+            "x-default" = "aws-eu-west-1; none where `custom` has prices",
+            "x-source" = "GEP-20: examples are in eu-west-1"
+        )
+    )]
+    pub books: Option<Vec<PriceBookName>>,
     /// Shape that all machines are charged as: `<CPUs>cpu-<GiB>gib`.
     #[schemars(extend("x-default" = "as what they are (`pools[].machine`)", "x-source" = "clouds charge by the type of machine"))]
     pub machine: Option<String>,

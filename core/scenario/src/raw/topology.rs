@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bandwidth, Name, Probability, Span};
+use crate::units::{Bandwidth, Name, Probability, Size, Span};
 use zonefall_kernel::time::Duration;
 
 /// Regions, zones, nodes and volumes.
@@ -39,6 +39,13 @@ pub struct RawNode {
     pub name: Name,
     /// Zone of the node.
     pub zone: String,
+    /// Shape that it is charged as: `<CPUs>cpu-<GiB>gib`.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "2cpu-8gib",
+        "x-source" = "etcd-io/website@82459793: a small cluster, m4.large"
+    ))]
+    pub machine: Option<String>,
 }
 
 /// A zonal volume: it outlives processes and nodes and never leaves its zone.
@@ -51,6 +58,15 @@ pub struct RawVolume {
     /// Speed of the volume.
     #[serde(default)]
     pub disk: RawDisk,
+    /// Size that it is charged by.
+    #[serde(default = "volume_size")]
+    #[schemars(extend("x-min" = "1MiB", "x-max" = "1PiB", "x-source" = "assumed: as etcd-main of a shoot"))]
+    pub size: Size,
+}
+
+/// 25 GiB.
+pub(super) const fn volume_size() -> Size {
+    Size(25 << 30)
 }
 
 /// Speed of a disk.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::kube::landscape;
 use super::*;
-use crate::ids::{KubeClusterId, MachineDeploymentId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId};
 use crate::kube::Kind as SetKind;
 use crate::prices::{Check, PriceBookName, PriceKind, Shape};
 
@@ -119,11 +119,61 @@ fn a_cluster_needs_prices_of_what_it_has() {
     assert_eq!(of(volume), missing("volume"));
 }
 
+/// Without a word about prices everything is charged by one book, or nothing: a bill without its machines would be taken for the whole.
 #[test]
-fn nothing_is_charged_unless_it_is_asked_for() {
-    assert!(read(json!({})).prices.providers.is_empty());
-    let plain = landscape(json!([{"name": "s", "seed": "seed"}]));
-    assert!(Scenario::from_json(&plain.to_string()).unwrap().prices.providers.is_empty());
+fn a_book_is_the_default_where_it_has_all_prices() {
+    let charging = |scenario: &Scenario| -> Vec<String> {
+        scenario
+            .prices
+            .providers
+            .iter()
+            .map(|own| format!("{} {}", own.name, own.region.as_deref().unwrap_or_default()))
+            .collect()
+    };
+    let aws = read(json!({}));
+    assert_eq!((charging(&aws), &aws.warnings[..]), (vec!["aws eu-west-1".to_owned()], &[][..]));
+    assert_eq!(charging(&read(json!({"books": []}))), [""; 0]);
+    assert_eq!(charging(&read(json!({"custom": mine()}))), ["mine "]);
+    let mut odd = landscape(json!([{"name": "s", "seed": "seed"}]));
+    odd["seeds"][0]["pools"][0]["machine"] = json!({"cpu": 7, "memory": "32GiB"});
+    let odd = Scenario::from_json(&odd.to_string()).expect("it is right");
+    let warning = "prices: expected a price of it in `prices.custom`, 0 where it is free, or `books: []` for no costs; \
+                   found no price of aws for a machine of 7cpu-32gib: no costs are computed";
+    assert_eq!(
+        (charging(&odd).len(), odd.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        (0, vec![warning.to_owned()])
+    );
+}
+
+/// A node is its members'. A volume is there from when its member is added on; one that the file names, from the start.
+#[test]
+fn nodes_and_volumes_of_etcd_are_charged() {
+    let member = |name: &str, node: &str| json!({"name": name, "node": node});
+    let etcd = |name: &str, members: Value| json!({"name": name, "members": members, "volume_size": "10GiB"});
+    let named = json!({"name": "m-0", "node": "n0", "volume": "v"});
+    let raw = json!({
+        "name": "etcd", "duration": "1h",
+        "topology": {
+            "regions": [{"name": "r", "zones": ["a"]}],
+            "nodes": [{"name": "n0", "zone": "a", "machine": "4cpu-16gib"}, {"name": "n1", "zone": "a"}, {"name": "n2", "zone": "a"}],
+            "volumes": [{"name": "v", "zone": "a", "size": "50GiB"}, {"name": "spare", "zone": "a"}],
+        },
+        "etcd": [etcd("main", json!([named, member("m-1", "n1")])), etcd("events", json!([member("e-0", "n0")]))],
+        "operations": [{"at": "10m", "etcd": "main", "add_member": member("m-2", "n1")}],
+    });
+    let prices = Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}")).prices;
+    let nodes: Vec<_> = prices.nodes.iter().map(|node| (node.shape.to_string(), node.etcd.clone())).collect();
+    let (main, events) = (EtcdId(0), EtcdId(1));
+    let small = || "2cpu-8gib".to_owned();
+    assert_eq!(nodes, [("4cpu-16gib".to_owned(), vec![main, events]), (small(), vec![main]), (small(), vec![])]);
+    let volumes: Vec<_> =
+        prices.volumes.iter().map(|volume| (volume.bytes >> 30, volume.from.as_secs_f64(), volume.etcd)).collect();
+    let own = |from, of| (10, from, Some(of));
+    assert_eq!(volumes, [(50, 0.0, Some(main)), (25, 0.0, None), own(0.0, main), own(600.0, main), own(0.0, events)]);
+    let mut odd = raw.clone();
+    odd["topology"]["nodes"][1]["machine"] = json!("large");
+    let expected = "topology.nodes[1].machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\"; found \"large\"";
+    assert_eq!(errors(&odd), expected);
 }
 
 #[test]
@@ -194,7 +244,7 @@ fn each_mistake_has_its_message() {
         "prices.books[1]: expected one book of each provider: there is another of aws already; found \"aws-us-east-1\"",
     );
     check(
-        json!({"machine": "8cpu-32gib"}),
+        json!({"books": [], "machine": "8cpu-32gib"}),
         "prices.books: expected a book to charge machines by; or a price in `prices.custom`; found nothing",
     );
     check(

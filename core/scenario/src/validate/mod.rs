@@ -61,7 +61,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let (mut clusters, mut members) = etcd::validate(&mut ctx, raw, &mut topology);
     let (mut kube, mut inputs) = gardener::validate(&mut ctx, raw, &mut topology, &mut clusters, &mut members);
     etcd::operations(&mut ctx, raw, &clusters, &mut topology, &mut members);
-    let prices = prices::validate(&mut ctx, raw, &kube);
+    let prices = prices::validate(&mut ctx, raw, &kube, &members);
     let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
     usage::bound(&mut ctx, raw, &kube);
     usage::sample(&ctx, raw, &mut kube);

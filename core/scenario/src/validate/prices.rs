@@ -2,20 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use super::etcd::Members;
 use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
+use crate::ids::EtcdId;
 use crate::kube::KubeModel;
-use crate::prices::{Check, Item, Price, PriceKind, Prices, Provider, Shape, Unit};
+use crate::prices::{Check, Item, NodeCharge, Price, PriceBookName, PriceKind, Prices, Provider, Shape, Unit, VolumeCharge};
 use crate::raw::{RawPrice, RawScenario};
+use zonefall_kernel::time::Time;
 
+const PRICE_OF_IT: &str = "a price of it in `prices.custom`, 0 where it is free";
 const SHAPE: &str = "CPUs and GiB of memory, such as \"8cpu-32gib\"";
 
+/// A node of which the file does not say what machine it is.
+const USUAL_NODE: Shape = Shape::of(2, 8);
+
 /// What is charged for what runs.
-pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Prices {
-    let raw = &raw.prices;
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel, members: &Members) -> Prices {
+    let (scenario, raw) = (raw, &raw.prices);
     let machine = raw.machine.as_ref().and_then(|text| shape(ctx, "prices.machine", text));
     let mut providers: Vec<Provider> = Vec::new();
-    for (b, name) in raw.books.iter().enumerate() {
+    let usual = if raw.custom.is_empty() { &[PriceBookName::AwsEuWest1][..] } else { &[] };
+    for (b, name) in raw.books.as_deref().unwrap_or(usual).iter().enumerate() {
         let book = name.book();
         if providers.iter().any(|own| own.name == book.provider) {
             let expected = format!("one book of each provider: there is another of {} already", book.provider);
@@ -44,11 +52,56 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMod
     if providers.is_empty() && raw.machine.is_some() {
         ctx.error("prices.books", "nothing", "a book to charge machines by; or a price in `prices.custom`");
     }
-    let prices = Prices { providers, machine };
-    if ctx.errors.is_empty() {
-        prices.providers.iter().for_each(|provider| complete(ctx, provider, &prices, kube));
+    let (nodes, volumes) = (nodes(ctx, scenario, members, machine), volumes(scenario, members));
+    let mut prices = Prices { providers, machine, nodes, volumes };
+    if !ctx.errors.is_empty() {
+        return prices;
+    }
+    let missing: Vec<String> = prices.providers.iter().flat_map(|provider| missing(provider, &prices, kube)).collect();
+    if raw.books.is_none() && raw.custom.is_empty() && raw.machine.is_none() {
+        if let [first, ..] = &missing[..] {
+            ctx.warn("prices", format!("{first}: no costs are computed"), format!("{PRICE_OF_IT}, or `books: []` for no costs"));
+            prices.providers.clear();
+        }
+    } else {
+        missing.into_iter().for_each(|found| ctx.error("prices", found, PRICE_OF_IT));
+        prices.providers.iter().for_each(|provider| same_unit(ctx, provider));
     }
     prices
+}
+
+/// The nodes of the file: each is the etcd clusters' that have a member there, at any time.
+fn nodes(ctx: &mut CheckCtx<'_>, raw: &RawScenario, members: &Members, machine: Option<Shape>) -> Vec<NodeCharge> {
+    let mut etcd: Vec<Vec<EtcdId>> = vec![Vec::new(); raw.topology.nodes.len()];
+    for (id, cluster) in members.clusters.iter_enumerated() {
+        for member in &cluster.members {
+            if let Some(of_node) = etcd.get_mut(usize::from(member.node)).filter(|of_node| of_node.last() != Some(&id)) {
+                of_node.push(id);
+            }
+        }
+    }
+    let charge = |(n, etcd): (usize, Vec<EtcdId>)| {
+        let path = format!("topology.nodes[{n}].machine");
+        let own = raw.topology.nodes[n].machine.as_ref().and_then(|text| shape(ctx, &path, text));
+        NodeCharge { shape: machine.or(own).unwrap_or(USUAL_NODE), etcd }
+    };
+    etcd.into_iter().enumerate().map(charge).collect()
+}
+
+/// The volumes of the file, and those that members of its etcd clusters have of their own.
+fn volumes(raw: &RawScenario, members: &Members) -> Vec<VolumeCharge> {
+    let named = raw.topology.volumes.iter().map(|volume| VolumeCharge { bytes: volume.size.0, from: Time::ZERO, etcd: None });
+    let mut all: Vec<VolumeCharge> = named.collect();
+    for ((id, lives), cluster) in members.lifetimes.iter_enumerated().zip(&raw.etcd) {
+        for life in lives {
+            let Some(volume) = life.volume else { continue };
+            match all.get_mut(usize::from(volume)).filter(|_| usize::from(volume) < raw.topology.volumes.len()) {
+                Some(named) => named.etcd = named.etcd.or(Some(id)),
+                None => all.push(VolumeCharge { bytes: cluster.volume_size.0, from: life.from, etcd: Some(id) }),
+            }
+        }
+    }
+    all
 }
 
 /// The price that a line says, if it says one.
@@ -111,14 +164,11 @@ fn replace(book: &mut Vec<Price>, given: Vec<Price>) {
     book.extend(given);
 }
 
-/// A provider charges everything that there is: what is free costs 0.
-fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: &KubeModel) {
+/// What a provider has no price of. It charges everything that there is: what is free costs 0.
+fn missing(provider: &Provider, prices: &Prices, kube: &KubeModel) -> Vec<String> {
     let name = &provider.name;
-    let mut missing = |found: String| {
-        ctx.error("prices", found, "a price of it in `prices.custom`, 0 where it is free");
-    };
-    let volumes = kube.clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
-    let largest = volumes.map(|volume| volume.bytes).max();
+    let mut missing = Vec::new();
+    let largest = prices.volume_sizes(kube).last().copied();
     for kind in PriceKind::ALL {
         let needed = match kind {
             // There is one for each shape of machine, below.
@@ -129,16 +179,22 @@ fn complete(ctx: &mut CheckCtx<'_>, provider: &Provider, prices: &Prices, kube: 
             PriceKind::LoadBalancerBytes | PriceKind::BackupStorage | PriceKind::BackupRequests => kube.has_shoots_in_use(),
         };
         if needed && provider.only(kind).is_none() {
-            missing(format!("no price of {name} for {}", kind.word()));
+            missing.push(format!("no price of {name} for {}", kind.word()));
         }
     }
     for shape in prices.shapes(kube).into_iter().filter(|shape| provider.machine(*shape).is_none()) {
-        missing(format!("no price of {name} for a machine of {shape}"));
+        missing.push(format!("no price of {name} for a machine of {shape}"));
     }
     let tiers = provider.only(PriceKind::Volume).is_some();
     if let Some(bytes) = largest.filter(|bytes| tiers && provider.volume(*bytes).is_none()) {
-        missing(format!("no price of {name} for a volume of {}", crate::units::Size(bytes)));
+        missing.push(format!("no price of {name} for a volume of {}", crate::units::Size(bytes)));
     }
+    missing
+}
+
+/// What leaves a zone and what enters another is the same, counted once.
+fn same_unit(ctx: &mut CheckCtx<'_>, provider: &Provider) {
+    let name = &provider.name;
     let unit = |kind| provider.only(kind).map(|price| price.unit);
     if let (Some(out), Some(back)) = (unit(PriceKind::CrossZoneOut), unit(PriceKind::CrossZoneIn))
         && out != back

@@ -37,7 +37,7 @@ use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
 use crate::scenario::Scenario;
 use crate::scenario::kube::{Role, backup};
-use crate::scenario::prices::Shape;
+use crate::scenario::prices::{NodeCharge, Shape, VolumeCharge};
 use crate::sim::{LinkTotals, Pairs};
 use crate::traffic::plan::{self, Counts, Rate};
 
@@ -140,6 +140,12 @@ impl CostObserver {
         for ((cluster, workload), volumes) in &self.volumes {
             *totals.volumes.entry(self.volume_bytes(*cluster, *workload)).or_default() += volumes.at(now);
         }
+        for node in &self.scenario.prices.nodes {
+            *totals.machines.entry(node.shape).or_default() += u128::from(now.as_nanos());
+        }
+        for volume in &self.scenario.prices.volumes {
+            *totals.volumes.entry(volume.bytes).or_default() += age(volume, now);
+        }
         totals.balancers = self.scenario.kube.seeds.len() as u128 * u128::from(now.as_nanos());
         for (cluster, bytes) in written {
             let (byte_ns, requests) = self.backup(*cluster, *bytes, now);
@@ -179,6 +185,10 @@ impl CostObserver {
         for ((cluster, workload), volumes) in &self.volumes {
             let quantity = Quantity::Volume { bytes: self.volume_bytes(*cluster, *workload), ns: volumes.at(meters.now) };
             lines.push(self.line(*cluster, *workload, quantity));
+        }
+        for volume in &self.scenario.prices.volumes {
+            let quantity = Quantity::Volume { bytes: volume.bytes, ns: age(volume, meters.now) };
+            lines.push(self.owners.of_etcd(volume.etcd).line(None, quantity));
         }
         for seed in self.scenario.kube.seeds.keys() {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
@@ -220,11 +230,24 @@ impl CostObserver {
             let seed = self.scenario.kube.seeds.position(|seed| seed.cluster == cluster);
             lines.push(Line { seed, shoot: None, component, zones: None, quantity });
         }
+        for node in &self.scenario.prices.nodes {
+            lines.extend(self.node_lines(node, now));
+        }
         for (cluster, shape, ns) in self.hosts(now) {
             let owner = self.owners.of_control_plane(cluster, "control-plane", &self.scenario);
             lines.push(owner.line(None, Quantity::Machine { shape, ns }));
         }
         lines
+    }
+
+    /// Equal shares of those who have members there; what is left of a nanosecond is the first one's.
+    fn node_lines(&self, node: &NodeCharge, now: Time) -> impl Iterator<Item = Line> {
+        let (ns, bearers) = (u128::from(now.as_nanos()), node.etcd.len().max(1));
+        (0..bearers).map(move |k| {
+            let rest = if k == 0 { ns % bearers as u128 } else { 0 };
+            let quantity = Quantity::Machine { shape: node.shape, ns: ns / bearers as u128 + rest };
+            self.owners.of_etcd(node.etcd.get(k).copied()).line(None, quantity)
+        })
     }
 
     /// A share of a workload.
@@ -273,6 +296,11 @@ impl Owner {
         let Self { seed, shoot, component } = self;
         Line { seed, shoot, component: Some(component), zones, quantity }
     }
+}
+
+/// How long a volume has been there.
+fn age(volume: &VolumeCharge, now: Time) -> u128 {
+    if now > volume.from { now.since(volume.from).as_nanos().into() } else { 0 }
 }
 
 fn ip_bytes(link: &LinkTotals) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::UNUSED;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, SeedId, TiVec, WorkloadId};
 use crate::kube::spec::Role;
 use crate::observe::traffic;
@@ -64,6 +65,11 @@ impl Owners {
     /// Whose an etcd cluster is.
     pub(super) fn of_cluster(&self, etcd: EtcdId) -> &Owner {
         &self.etcds[etcd]
+    }
+
+    /// Whose a node or a volume is that members of an etcd cluster have, or nobody.
+    pub(super) fn of_etcd(&self, etcd: Option<EtcdId>) -> Owner {
+        etcd.map_or_else(|| Owner { seed: None, shoot: None, component: UNUSED.to_owned() }, |etcd| self.etcds[etcd].clone())
     }
 
     /// Whose a part of a control plane is. One that runs on hosts has the name of its cluster before its own, as its etcd has.

@@ -1,7 +1,5 @@
 //! What a quantity costs by a book.
 
-use std::collections::BTreeSet;
-
 use crate::kernel::time::Time;
 use crate::report::{CostKind, PriceReport};
 use crate::scenario::Scenario;
@@ -107,10 +105,7 @@ pub(super) fn rounded(number: f64) -> f64 {
 
 /// The prices that there is something for in a scenario, provider by provider.
 pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
-    let clusters = &scenario.kube.clusters;
-    let shapes = scenario.prices.shapes(&scenario.kube);
-    let volumes = clusters.iter().flat_map(|cluster| &cluster.workloads).filter_map(|workload| workload.volume);
-    let volumes: BTreeSet<u64> = volumes.map(|volume| volume.bytes).collect();
+    let (shapes, volumes) = (scenario.prices.shapes(&scenario.kube), scenario.prices.volume_sizes(&scenario.kube));
     let mut rows = Vec::new();
     for provider in &scenario.prices.providers {
         let mut used: Vec<Option<&Price>> = shapes.iter().map(|shape| provider.machine(*shape)).collect();

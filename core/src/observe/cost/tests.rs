@@ -77,6 +77,45 @@ fn the_shares_of_a_kind_add_up_to_its_meter() {
     }
 }
 
+/// By hand: a node that two clusters share is a half each; of another, one member of `main` has all, of the third nobody anything. The
+/// volume of the member that is added after 10 min is 20 min old.
+#[test]
+fn nodes_and_volumes_of_etcd_cost_as_long_as_they_are_there() {
+    let member = |name: &str, node: &str| json!({"name": name, "node": node});
+    let node = |name: &str| json!({"name": name, "zone": "a"});
+    let file = json!({
+        "name": "etcd", "duration": "1h",
+        "topology": {"regions": [{"name": "r", "zones": ["a"]}], "nodes": [node("n0"), node("n1"), node("n2")]},
+        "etcd": [
+            {"name": "main", "members": [member("m-0", "n0")]},
+            {"name": "events", "members": [member("e-0", "n0")], "volume_size": "10GiB"},
+        ],
+        "operations": [{"at": "10m", "etcd": "main", "add_member": member("m-1", "n1")}],
+    });
+    let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+    run(&scenario, Stepping::FastForward, &[30], &mut |cost, meters| {
+        let lines = cost.lines(meters);
+        assert_eq!(sums(&lines), cost.sums(meters));
+        let minute = 60 * 1_000_000_000_u128;
+        let quantity = |component: &str, kind: CostKind| -> u128 {
+            let own = lines.iter().filter(|line| line.component.as_deref() == Some(component) && line.quantity.kind() == kind);
+            own.map(|line| match line.quantity {
+                Quantity::Machine { shape, ns } if shape == Shape::of(2, 8) => ns,
+                Quantity::Volume { bytes, ns } => u128::from(bytes >> 30) * ns,
+                other => panic!("{other:?}"),
+            })
+            .sum()
+        };
+        let machines = ["main", "events", UNUSED].map(|component| quantity(component, CostKind::Machine));
+        assert_eq!(machines, [45 * minute, 15 * minute, 30 * minute]);
+        let volumes = ["main", "events", UNUSED].map(|component| quantity(component, CostKind::Volume));
+        assert_eq!(volumes, [25 * 50 * minute, 10 * 30 * minute, 0]);
+        let provider = &scenario.prices.providers[0];
+        let hour = Quantity::Machine { shape: Shape::of(2, 8), ns: 60 * minute }.charge(provider);
+        assert!((hour.usd - 0.107).abs() < USD, "m5.large in eu-west-1");
+    });
+}
+
 /// Three shoots that survive nothing, a node and a zone, each with three API servers, one update of 2 KiB in a second from outside, and
 /// kubelets where it is `idle`.
 fn used(idle: bool, faults: &serde_json::Value) -> Arc<Scenario> {

@@ -54,13 +54,12 @@ pub(super) fn providers(report: &Report, shown: &str, dispatch: &Callback<Action
     }
 }
 
-/// How to ask for a bill.
+/// Why there is no bill.
 pub(super) fn no_prices() -> Html {
-    let books = PriceBookName::ALL.map(|name| name.book().name).join(", ");
     html! {
         <p class="nothing" data-testid="no-prices">
-            { "This scenario names no prices: add " }<code>{ "\"prices\": {\"books\": [\"aws-eu-west-1\"]}" }</code>
-            { format!(" to its JSON to see its cost (books: {books}).") }
+            { "No costs are computed: the scenario chooses no price book, or the default one has no price of something in it (a warning \
+               says of what). Choose books in the form, under Prices." }
         </p>
     }
 }
