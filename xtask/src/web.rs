@@ -1,7 +1,7 @@
 //! The web page: served while one works on it, or built as it is shipped.
 //!
 //! ```text
-//! index.html --trunk--> cargo build, wasm-bindgen --> a folder --wasm-opt--> dist/
+//! index.html --trunk--> cargo build, wasm-bindgen --> a folder --wasm-opt, compress--> dist/
 //!                                                       `--> trunk serves it on 127.0.0.1
 //! ```
 
@@ -84,15 +84,19 @@ pub(crate) fn folder() -> PathBuf {
 /// Builds the page as it is shipped into a folder, and says how large it is.
 fn build(folder: &Path, run: &mut dyn FnMut(&mut Command) -> Result<()>) -> Result<String> {
     run(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
-    let shrunk = tools::node::node().and_then(|node| {
-        wasm_opt(&node, &folder.join(PROGRAM), run)?;
-        sizes(&node, folder)
-    });
-    shrunk.or_else(|error| {
+    let program = folder.join(PROGRAM);
+    let node = match tools::node::node() {
+        Ok(node) => node,
+        Err(error) => {
+            eprintln!("Node.js cannot be had, the page is larger without, and not compressed: {error:#}");
+            let bytes = std::fs::metadata(&program)?.len();
+            return Ok(format!("its program has {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)));
+        }
+    };
+    wasm_opt(&node, &program, run).unwrap_or_else(|error| {
         eprintln!("wasm-opt cannot be had, the page is a little larger without: {error:#}");
-        let bytes = std::fs::metadata(folder.join(PROGRAM))?.len();
-        Ok(format!("its program has {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)))
-    })
+    });
+    finish(&node, folder)
 }
 
 /// trunk, with all that it calls.
@@ -127,10 +131,15 @@ fn wasm_opt(node: &Node, program: &Path, run: &mut dyn FnMut(&mut Command) -> Re
     Ok(())
 }
 
-/// The sizes of all files of a folder together, in words.
-fn sizes(node: &Node, folder: &Path) -> Result<String> {
-    const SCRIPT: &str = include_str!("sizes.mjs");
-    let output = node.command().args(["--input-type=module", "--eval", SCRIPT]).arg(folder).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "the sizes cannot be read");
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// Writes compressed files beside those of a folder. The sizes of all, in words.
+fn finish(node: &Node, folder: &Path) -> Result<String> {
+    const SCRIPTS: [&str; 1] = [include_str!("compress.mjs")];
+    let mut printed = String::new();
+    for script in SCRIPTS {
+        let mut command = node.command();
+        let output = command.args(["--input-type=module", "--eval", script]).arg(folder).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "the files of {} cannot be compressed", folder.display());
+        printed += &String::from_utf8_lossy(&output.stdout);
+    }
+    Ok(printed.trim().to_owned())
 }

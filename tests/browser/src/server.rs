@@ -1,4 +1,5 @@
-//! A static host for the built page, as small as one can be: it answers GET below one path, compresses as hosts do, and counts.
+//! A static host for the built page, as small as one can be: it answers GET below one path, sends what is compressed beside the files,
+//! and counts.
 //!
 //! The page lies below a path of its own ([`MOUNT`]), as on a host that has others beside it: an address that is not relative fails.
 
@@ -7,20 +8,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 /// Where the page lies on the host.
 pub const MOUNT: &str = "/some/where/";
 
-/// How what is sent is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How what is sent is compressed, if the browser takes that and the built page has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Not at all: on this machine compressing takes longer than sending.
+    /// Not at all.
     Identity,
     /// As most simple hosts do.
     Gzip,
@@ -28,16 +27,44 @@ pub enum Encoding {
     Brotli,
 }
 
+impl Encoding {
+    /// The end of the names of files that are so compressed.
+    pub fn extension(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gz"),
+            Self::Brotli => Some("br"),
+        }
+    }
+
+    /// As HTTP calls it (RFC 9110, section 8.4.1).
+    fn coding(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Gzip => "gzip",
+            Self::Brotli => "br",
+        }
+    }
+}
+
 /// A server on this machine. It ends when it is dropped.
 pub struct Server {
     address: SocketAddr,
-    sent: Arc<AtomicU64>,
-    ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    host: Arc<Host>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What answers need.
+struct Host {
+    encoding: Encoding,
+    files: Mutex<Arc<Files>>,
+    sent: AtomicU64,
+    ends: AtomicBool,
 }
 
 struct File {
     content_type: &'static str,
+    coding: Encoding,
     body: Vec<u8>,
 }
 
@@ -47,25 +74,44 @@ impl Server {
     /// # Errors
     /// If the folder cannot be read, or no port is to be had.
     pub fn start(folder: &Path, encoding: Encoding) -> Result<Self> {
-        let files = files(folder, encoding)?;
+        let files = Mutex::new(files(folder)?);
         let listener = TcpListener::bind("127.0.0.1:0").context("cannot serve")?;
         let address = listener.local_addr()?;
-        let (sent, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let host = Arc::new(Host { encoding, files, sent: AtomicU64::new(0), ends: AtomicBool::new(false) });
         let thread = std::thread::spawn({
-            let (sent, ends) = (Arc::clone(&sent), Arc::clone(&ends));
+            let host = Arc::clone(&host);
             move || {
                 for stream in listener.incoming().flatten() {
-                    if ends.load(Ordering::Relaxed) {
+                    if host.ends.load(Ordering::Relaxed) {
                         break;
                     }
-                    let (files, sent) = (Arc::clone(&files), Arc::clone(&sent));
+                    let host = Arc::clone(&host);
                     // Chromium opens connections that it asks nothing on, and lets one answer wait for another: a thread for each. Who
                     // asked has gone away if the answer cannot be sent: that is theirs to notice.
-                    std::thread::spawn(move || answer(&stream, &files, encoding, &sent).ok());
+                    std::thread::spawn(move || host.answer(&stream).ok());
                 }
             }
         });
-        Ok(Self { address, sent, ends, thread: Some(thread) })
+        Ok(Self { address, host, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Serves the files of another folder from now on.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn deploy(&self, folder: &Path) -> Result<()> {
+        *lock(&self.host.files) = Arc::new(read(folder)?);
+        Ok(())
+    }
+
+    /// Answers nobody any more: connections are refused.
+    pub fn stop(&self) {
+        self.host.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = lock(&self.thread).take() {
+            // It looks up when somebody comes.
+            drop(TcpStream::connect(self.address));
+            let _ = thread.join();
+        }
     }
 
     /// The address of the page.
@@ -80,72 +126,73 @@ impl Server {
 
     /// Bytes of files sent so far, compressed.
     pub fn sent(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed)
+        self.host.sent.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        // It looks up when somebody comes.
-        drop(TcpStream::connect(self.address));
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.stop();
     }
 }
 
-/// By the path they are asked for.
-type Files = BTreeMap<String, File>;
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-/// The files of a folder: read and compressed once, for every story has a server of its own.
-fn files(folder: &Path, encoding: Encoding) -> Result<Arc<Files>> {
-    static KNOWN: Mutex<BTreeMap<(PathBuf, Encoding), Arc<Files>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(files) = known.get(&(folder.to_owned(), encoding)) {
+/// By the path they are asked for: the file as it is first, then compressed.
+type Files = BTreeMap<String, Vec<File>>;
+
+/// The files of a folder: read once, for every story has a server of its own.
+fn files(folder: &Path) -> Result<Arc<Files>> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Arc<Files>>> = Mutex::new(BTreeMap::new());
+    let mut known = lock(&KNOWN);
+    if let Some(files) = known.get(folder) {
         return Ok(Arc::clone(files));
     }
-    let files = Arc::new(read(folder, encoding)?);
-    known.insert((folder.to_owned(), encoding), Arc::clone(&files));
+    let files = Arc::new(read(folder)?);
+    known.insert(folder.to_owned(), Arc::clone(&files));
     Ok(files)
 }
 
 /// The files of a folder and of those in it.
-fn read(folder: &Path, encoding: Encoding) -> Result<Files> {
+fn read(folder: &Path) -> Result<Files> {
     let mut files = BTreeMap::new();
-    let mut folders = vec![(folder.to_owned(), MOUNT.to_owned())];
-    while let Some((folder, path)) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.file_type()?.is_dir() {
-                folders.push((entry.path(), format!("{path}{name}/")));
-            } else {
-                let body = compress(&std::fs::read(entry.path())?, encoding)?;
-                files.insert(format!("{path}{name}"), File { content_type: content_type(&name), body });
+    for path in names(folder)? {
+        let mut forms = Vec::new();
+        for coding in [Encoding::Identity, Encoding::Gzip, Encoding::Brotli] {
+            let form = coding.extension().map_or_else(|| path.clone(), |extension| format!("{path}.{extension}"));
+            if let Ok(body) = std::fs::read(folder.join(form)) {
+                forms.push(File { content_type: content_type(&path), coding, body });
             }
         }
+        files.insert(format!("{MOUNT}{path}"), forms);
     }
     let index = files.remove(&format!("{MOUNT}index.html")).context("the folder has no index.html: is the page built?")?;
     files.insert(MOUNT.to_owned(), index);
     Ok(files)
 }
 
-fn compress(content: &[u8], encoding: Encoding) -> Result<Vec<u8>> {
-    let mut body = Vec::new();
-    match encoding {
-        Encoding::Identity => body.extend_from_slice(content),
-        Encoding::Gzip => {
-            let mut encoder = GzEncoder::new(&mut body, Compression::best());
-            encoder.write_all(content)?;
-            encoder.finish()?;
-        }
-        Encoding::Brotli => {
-            let options = brotli::enc::BrotliEncoderParams { quality: 11, ..Default::default() };
-            brotli::BrotliCompress(&mut &*content, &mut body, &options)?;
+/// The files of a folder and of those in it, as they are found from there; not what is compressed beside them.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn names(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, path)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let entry = entry?;
+            let name = format!("{path}{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                folders.push((entry.path(), name + "/"));
+            } else if entry.path().extension().is_none_or(|extension| extension != "br" && extension != "gz") {
+                names.push(name);
+            }
         }
     }
-    Ok(body)
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Browsers insist on the right types of scripts, styles and programs.
@@ -161,32 +208,38 @@ fn content_type(name: &str) -> &'static str {
     }
 }
 
-/// One request, one answer, and the connection ends.
-fn answer(stream: &TcpStream, files: &Files, encoding: Encoding, sent: &AtomicU64) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream).lines();
-    let request = lines.next().transpose()?.unwrap_or_default();
-    for line in lines {
-        if line?.is_empty() {
-            break;
+impl Host {
+    /// One request, one answer, and the connection ends.
+    fn answer(&self, mut stream: &TcpStream) -> std::io::Result<()> {
+        const ACCEPTS: &str = "accept-encoding:";
+        let mut lines = BufReader::new(stream).lines();
+        let request = lines.next().transpose()?.unwrap_or_default();
+        let mut accepted = String::new();
+        for line in lines {
+            let line = line?.to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.strip_prefix(ACCEPTS) {
+                value.clone_into(&mut accepted);
+            }
         }
+        let path = request.split([' ', '?', '#']).nth(1).unwrap_or_default();
+        let files = Arc::clone(&lock(&self.files));
+        let accepts = |coding: Encoding| accepted.split([',', ';', ' ']).any(|word| word == coding.coding());
+        let compressed = |file: &&File| file.coding == self.encoding && accepts(file.coding);
+        let file = files.get(path).and_then(|forms| forms.iter().find(compressed).or_else(|| forms.first()));
+        let Some(File { content_type, coding, body }) = file else {
+            return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        };
+        self.sent.fetch_add(body.len() as u64, Ordering::Relaxed);
+        let (coding, length) = (coding.coding(), body.len());
+        // A while in the cache, as simple hosts grant: so page and worker load the program once.
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\
+             Vary: Accept-Encoding\r\nCache-Control: max-age=600\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body)
     }
-    let path = request.split([' ', '?', '#']).nth(1).unwrap_or_default();
-    let mut stream = stream;
-    let Some(File { content_type, body }) = files.get(path) else {
-        return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    };
-    sent.fetch_add(body.len() as u64, Ordering::Relaxed);
-    let coding = match encoding {
-        Encoding::Identity => "identity",
-        Encoding::Gzip => "gzip",
-        Encoding::Brotli => "br",
-    };
-    let length = body.len();
-    // A while in the cache, as simple hosts grant: so page and worker load the program once.
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\
-         Cache-Control: max-age=600\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body)
 }
