@@ -1,5 +1,8 @@
 // Starts the page: the content security policy allows no script inside it.
 
+// The service worker is registered this long after the start: until the first picture is shown, nothing else is worth fetching.
+const KEEP_AFTER_MS = 2000;
+
 // Says in the page what the console alone would know.
 function explain(error) {
   const message = document.createElement("p");
@@ -11,4 +14,16 @@ function explain(error) {
   console.error(error);
 }
 
-import("./zonefall-web.js").then((program) => program.default()).catch(explain);
+// Has the page kept for visits without its host.
+async function keep() {
+  try {
+    await navigator.serviceWorker.register(new URL("sw.js", import.meta.url));
+  } catch {
+    // The browser does not allow it (no secure context, blocked site data). The page works with its host.
+  }
+}
+
+import("./zonefall-web.js")
+  .then((program) => program.default())
+  .then(() => setTimeout(keep, KEEP_AFTER_MS))
+  .catch(explain);

@@ -1,7 +1,7 @@
 //! The web page: served while one works on it, or built as it is shipped.
 //!
 //! ```text
-//! index.html --trunk--> cargo build, wasm-bindgen --> a folder --wasm-opt, compress--> dist/
+//! index.html --trunk--> cargo build, wasm-bindgen --> a folder --wasm-opt, list, compress--> dist/
 //!                                                       `--> trunk serves it on 127.0.0.1
 //! ```
 
@@ -88,7 +88,7 @@ fn build(folder: &Path, run: &mut dyn FnMut(&mut Command) -> Result<()>) -> Resu
     let node = match tools::node::node() {
         Ok(node) => node,
         Err(error) => {
-            eprintln!("Node.js cannot be had, the page is larger without, and not compressed: {error:#}");
+            eprintln!("Node.js cannot be had, the page is larger without, and needs its host at each visit: {error:#}");
             let bytes = std::fs::metadata(&program)?.len();
             return Ok(format!("its program has {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)));
         }
@@ -131,14 +131,14 @@ fn wasm_opt(node: &Node, program: &Path, run: &mut dyn FnMut(&mut Command) -> Re
     Ok(())
 }
 
-/// Writes compressed files beside those of a folder. The sizes of all, in words.
+/// Writes the list of a folder's files, for the service worker, and compressed ones beside them. The sizes of all, in words.
 fn finish(node: &Node, folder: &Path) -> Result<String> {
-    const SCRIPTS: [&str; 1] = [include_str!("compress.mjs")];
+    const SCRIPTS: [&str; 2] = [include_str!("list.mjs"), include_str!("compress.mjs")];
     let mut printed = String::new();
     for script in SCRIPTS {
         let mut command = node.command();
         let output = command.args(["--input-type=module", "--eval", script]).arg(folder).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "the files of {} cannot be compressed", folder.display());
+        ensure!(output.status.success(), "the files of {} cannot be listed and compressed", folder.display());
         printed += &String::from_utf8_lossy(&output.stdout);
     }
     Ok(printed.trim().to_owned())

@@ -75,6 +75,15 @@ pub struct Page {
 struct Browser {
     driver: Driver,
     server: Server,
+    service_worker: ServiceWorker,
+}
+
+/// Whether the page finds the browser's service workers. The page's own fetches all files and writes them to a disk: stories that are not
+/// about it do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServiceWorker {
+    Hidden,
+    Found,
 }
 
 /// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
@@ -103,7 +112,7 @@ pub fn story_without_site_data(steps: impl Fn(&Page)) {
 
 #[track_caller]
 fn story_with(views: &[View], motion: Motion, site_data: SiteData, steps: impl Fn(&Page)) {
-    let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data)).into();
+    let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data, ServiceWorker::Hidden)).into();
     for view in views {
         let page = expect_ok("an empty page", Page::of(&browser, *view, motion));
         steps(&page);
@@ -113,8 +122,9 @@ fn story_with(views: &[View], motion: Motion, site_data: SiteData, steps: impl F
 }
 
 impl Browser {
-    fn start(encoding: Encoding, site_data: SiteData) -> Result<Self> {
-        Ok(Self { server: Server::start(&given("ZONEFALL_PAGE"), encoding)?, driver: Driver::start(site_data)? })
+    fn start(encoding: Encoding, site_data: SiteData, service_worker: ServiceWorker) -> Result<Self> {
+        let server = Server::start(&given("ZONEFALL_PAGE"), encoding)?;
+        Ok(Self { server, driver: Driver::start(site_data)?, service_worker })
     }
 }
 
@@ -130,13 +140,24 @@ impl Page {
     /// # Errors
     /// If server or browser does not start.
     pub fn start(view: View, motion: Motion, encoding: Encoding) -> Result<Self> {
-        Self::of(&Browser::start(encoding, SiteData::Allowed)?.into(), view, motion)
+        Self::of(&Browser::start(encoding, SiteData::Allowed, ServiceWorker::Hidden)?.into(), view, motion)
+    }
+
+    /// As [`new`](Self::new), without movement, in a browser that lets the page have its service worker, if its settings allow that.
+    #[track_caller]
+    pub fn with_service_worker(view: View, site_data: SiteData) -> Self {
+        let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data, ServiceWorker::Found)).into();
+        expect_ok("an empty page", Self::of(&browser, view, Motion::Reduced))
     }
 
     /// An empty page in a browser: nothing that another one changed or stored is left.
     fn of(browser: &Rc<Browser>, view: View, motion: Motion) -> Result<Self> {
-        let Browser { driver, server } = &**browser;
+        const HIDE: &str = "delete Navigator.prototype.serviceWorker";
+        let Browser { driver, server, service_worker } = &**browser;
         driver.replace_tab()?;
+        if *service_worker == ServiceWorker::Hidden {
+            driver.cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": HIDE }))?;
+        }
         driver.cdp("Storage.clearDataForOrigin", &json!({"origin": server.origin(), "storageTypes": "local_storage"}))?;
         let downloads = TempDir::new()?;
         let View { width, height, density, mobile } = view;

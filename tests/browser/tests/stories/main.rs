@@ -9,6 +9,7 @@ mod healing;
 mod helpers;
 mod keeping;
 mod measuring;
+mod offline;
 mod outcome;
 mod playing;
 mod portable;
