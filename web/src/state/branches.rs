@@ -82,7 +82,7 @@ impl State {
     fn words(&self, intervention: &Intervention) -> Result<String, String> {
         let scenario = self.scenario.as_ref().ok_or("No simulation is running yet.")?;
         match intervention {
-            Intervention::Inject { fault, .. } => Ok(fault.kind().began(scenario)),
+            Intervention::Inject { fault, lasts } => Ok(fault.kind().began_for(scenario, *lasts)),
             Intervention::Repair { fault } => {
                 let active = self.view.iter().flat_map(|view| &view.faults).find(|active| active.id == *fault);
                 active.map(|active| active.fault.kind().ended(scenario)).ok_or_else(|| "This fault has already ended.".to_owned())

@@ -1,6 +1,7 @@
 //! Everything that can be done, with its name and its key: one list for keyboard, palette and help.
 
 use zonefall_core::ids::MemberId;
+use zonefall_core::report::Report;
 use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::view::SimulationView;
 
@@ -91,7 +92,7 @@ pub const KEYS: [(&str, Key, &str); 22] = [
     ("-", Key::Zoom(Zoom::Out), "Zoom out"),
     ("0", Key::Zoom(Zoom::All), "Show the whole run"),
     ("f", Key::Fork, "Fork here: choose an intervention on the selected object"),
-    ("k", Key::Kill, "Stop the selected object (kill its process, or cut its power)"),
+    ("k", Key::Kill, "Kill the selected process, or power off the selected node or zone"),
     ("x", Key::CutOff, "Cut off the selected object"),
     ("m", Key::Repair, "Repair the selected object"),
     ("u", Key::Undo, "Undo: return to the parent branch"),
@@ -128,18 +129,6 @@ pub fn lower(sheet: Option<Panel>) -> CommandEffect {
 fn effect(key: Key, state: &State) -> Option<CommandEffect> {
     let play = |command| Some(CommandEffect::Act(vec![Action::Playback(command)]));
     let ui = |action| Some(CommandEffect::Act(vec![Action::Ui(action)]));
-    let intervention = |find: fn(&[Offer]) -> Option<&Offer>, member_with_node: bool, otherwise: &str| {
-        let (scenario, view) = (state.scenario.as_deref()?, state.view.as_deref()?);
-        let is = match state.selection? {
-            Selection::Member(m) if member_with_node => Selection::Node(scenario.member(m).node),
-            is => is,
-        };
-        let offers = Some(interventions::offers(is, scenario, view)).filter(|offers| !offers.is_empty())?;
-        Some(CommandEffect::Act(vec![match find(&offers) {
-            Some(offer) => Action::Intervene(offer.intervention.clone()),
-            None => Action::Say(Notice { tone: Tone::Info, text: otherwise.to_owned() }),
-        }]))
-    };
     match key {
         Key::Toggle => play(PlaybackCommand::Toggle),
         Key::Step(on) => play(PlaybackCommand::Step(on)),
@@ -153,9 +142,7 @@ fn effect(key: Key, state: &State) -> Option<CommandEffect> {
             let to = if state.selection.is_some() { ".interventions button" } else { "#map-scene [tabindex='0']" };
             Some(CommandEffect::Focus(vec![Action::Playback(PlaybackCommand::Pause), up], to))
         }
-        Key::Kill => intervention(interventions::kill, false, "This object is already stopped. Press M to repair it."),
-        Key::CutOff => intervention(interventions::cut_off, true, "This object is already cut off. Press M to repair it."),
-        Key::Repair => intervention(interventions::repair, false, "This object has no active fault."),
+        Key::Kill | Key::CutOff | Key::Repair => intervene(key, state),
         Key::Zoom(zoom) => Some(CommandEffect::Zoom(zoom)),
         Key::Undo => Some(CommandEffect::Act(vec![Action::UndoIntervention])),
         Key::Filter => Some(CommandEffect::Focus(vec![Action::Ui(UiAction::Tab(Tab::Events))], FILTER_FIELD)),
@@ -163,6 +150,42 @@ fn effect(key: Key, state: &State) -> Option<CommandEffect> {
         Key::Help => ui(UiAction::Help(true)),
         Key::Palette => ui(UiAction::Palette(Some(String::new()))),
     }
+}
+
+/// Finds what a key does among all that is on offer.
+type Find = fn(&[Offer]) -> Option<&Offer>;
+
+/// What a key does to the selected object, or why it does nothing.
+fn intervene(key: Key, state: &State) -> Option<CommandEffect> {
+    let (scenario, view) = (state.scenario.as_deref()?, state.view.as_deref()?);
+    let is = match state.selection? {
+        Selection::Member(m) if key == Key::CutOff => Selection::Node(scenario.member(m).node),
+        is => is,
+    };
+    let (name, find, otherwise): (_, Find, _) = match key {
+        Key::Kill => ("K", interventions::kill, "This object is already stopped. Press M to repair it."),
+        Key::CutOff => ("X", interventions::cut_off, "This object is already cut off. Press M to repair it."),
+        _ => ("M", interventions::repair, "This object has no active fault."),
+    };
+    let offers = interventions::offers(is, scenario, view, report(state));
+    let inert = interventions::inert(is, scenario, view).filter(|_| key != Key::Repair);
+    let text = match (find(&offers), inert) {
+        (Some(offer), None) => return Some(CommandEffect::Act(vec![Action::Intervene(offer.intervention.clone())])),
+        (Some(_), Some(why)) => {
+            let repair = interventions::repair(&offers).map_or("", |_| " Press M to repair it.");
+            format!("{name} does nothing: {why}.{repair}")
+        }
+        (None, _) if key != Key::Repair && !interventions::is_breakable(is, scenario) => {
+            format!("{name} does nothing here: select a zone, a node, a member or a link.")
+        }
+        (None, _) => otherwise.to_owned(),
+    };
+    Some(CommandEffect::Act(vec![Action::Say(Notice { tone: Tone::Info, text })]))
+}
+
+/// The report of what is shown, so far.
+fn report(state: &State) -> Option<&Report> {
+    state.branch()?.report.as_deref()
 }
 
 /// All commands that make sense in a state.
@@ -192,22 +215,30 @@ pub fn commands(state: &State) -> Vec<Command> {
     let open =
         bundled().iter().map(|b| plain(format!("Open {}", b.name), Action::Document(DocumentAction::Open(b.json.to_owned()))));
     let things = state.scenario.as_deref().map(things).unwrap_or_default();
-    let injected =
-        state.scenario.as_deref().zip(state.view.as_deref()).map(|(scenario, view)| interventions(&things, scenario, view));
+    let injected = state
+        .scenario
+        .as_deref()
+        .zip(state.view.as_deref())
+        .map(|(scenario, view)| interventions(&things, scenario, view, report(state)));
     let things = things.into_iter().map(|(name, is)| plain(format!("Select {name}"), Action::Select(Some(is))));
     let all = keyed.chain([share, new]).chain(exports).chain(tabs).chain(themes).chain([tables]).chain(branches);
     all.chain(injected.into_iter().flatten()).chain(things).chain(open).collect()
 }
 
 /// All that can be done to each thing: `Power off: zone eu-west-1a`.
-fn interventions(things: &[(String, Selection)], scenario: &Scenario, view: &SimulationView) -> Vec<Command> {
+fn interventions(
+    things: &[(String, Selection)],
+    scenario: &Scenario,
+    view: &SimulationView,
+    report: Option<&Report>,
+) -> Vec<Command> {
     let of = |(name, is): &(String, Selection)| {
         let command = |offer: Offer| Command {
-            name: format!("{}: {name}", offer.label),
+            name: format!("{}: {name}", offer.label.replace(" this link", "")),
             keys: "",
             effect: CommandEffect::Act(vec![Action::Select(Some(*is)), Action::Intervene(offer.intervention)]),
         };
-        interventions::offers(*is, scenario, view).into_iter().map(command).collect::<Vec<_>>()
+        interventions::offers(*is, scenario, view, report).into_iter().map(command).collect::<Vec<_>>()
     };
     things.iter().flat_map(of).collect()
 }
@@ -229,4 +260,70 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
         (name, Selection::Link(a, b))
     });
     zones.chain(members).chain(nodes).chain(clients).chain(links).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::protocol::WorkerResponse;
+    use crate::state::Start;
+    use zonefall_core::ids::{ClientId, EtcdId, NodeId, ZoneId};
+    use zonefall_core::scenario::default_scenario;
+    use zonefall_core::scenario::fault::{Fault, FaultTarget, ZonePower};
+    use zonefall_core::sim::{Options, Simulation};
+
+    /// The default scenario, a zone of which has no power.
+    fn dark() -> State {
+        let (mut state, _) =
+            State::new(Start { text: default_scenario().json.to_owned(), reduced_motion: true, ..Start::default() });
+        let scenario = Arc::new(Scenario::from_json(default_scenario().json).unwrap());
+        let mut simulation = Simulation::new(scenario, 1, Options::default());
+        simulation.inject(&Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))), None);
+        let view = simulation.view();
+        let viewed = WorkerResponse::Viewed { load: state.load, branch: state.shown, view, event: String::new() };
+        state.apply(Action::WorkerResponded(viewed));
+        state
+    }
+
+    #[test]
+    fn keys_say_why_they_do_nothing() {
+        let mut state = dark();
+        let member = |index| Selection::Member(MemberId { cluster: EtcdId(0), index });
+        for (is, key, expected) in [
+            (Selection::Node(NodeId(0)), "k", "K does nothing: node node-a has no power. Press M to repair it."),
+            (Selection::Node(NodeId(0)), "x", "X does nothing: node node-a has no power. Press M to repair it."),
+            (member(0), "k", "K does nothing: etcd-main-0 does not run: its node has no power. Press M to repair it."),
+            (member(0), "x", "X does nothing: node node-a has no power. Press M to repair it."),
+            (Selection::Zone(ZoneId(0)), "k", "This object is already stopped. Press M to repair it."),
+            (Selection::Zone(ZoneId(0)), "x", "X does nothing: no node of zone eu-west-1a has power. Press M to repair it."),
+            (Selection::Client(ClientId(0)), "k", "K does nothing here: select a zone, a node, a member or a link."),
+            (Selection::Client(ClientId(0)), "x", "X does nothing here: select a zone, a node, a member or a link."),
+            (member(1), "m", "This object has no active fault."),
+        ] {
+            state.apply(Action::Select(Some(is)));
+            let Some(CommandEffect::Act(actions)) = press(key, &state) else { panic!("{key} on {is:?}") };
+            let [Action::Say(notice)] = &actions[..] else { panic!("{key} on {is:?}: {actions:?}") };
+            assert_eq!(notice.text, expected, "{key} on {is:?}");
+        }
+        for (is, key) in [(member(1), "k"), (member(1), "x"), (Selection::Link(ZoneId(0), ZoneId(1)), "x"), (member(0), "m")] {
+            state.apply(Action::Select(Some(is)));
+            let Some(CommandEffect::Act(actions)) = press(key, &state) else { panic!("{key} on {is:?}") };
+            assert!(matches!(actions[..], [Action::Intervene(_)]), "{key} on {is:?}: {actions:?}");
+        }
+    }
+
+    #[test]
+    fn the_list_has_what_stops_a_process_and_cuts_a_link() {
+        let names: Vec<String> = commands(&dark()).into_iter().map(|command| command.name).collect();
+        for expected in [
+            "Kill process (restarted after 1.5 s): member etcd-main-1",
+            "Stop until repaired: member etcd-main-1",
+            "Stop gracefully: member etcd-main-1",
+            "Cut: link eu-west-1a – eu-west-1b",
+        ] {
+            assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
+        }
+    }
 }

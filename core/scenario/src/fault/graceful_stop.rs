@@ -54,7 +54,7 @@ impl FaultKind for GracefulStop {
 
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Member(member) = on else { return Vec::new() };
-        let about = "SIGTERM: a leader transfers leadership before it stops";
-        vec![Offer { id: "stop", label: "Stop process", about, fault: Self(member).into() }]
+        let about = "SIGTERM: a leader transfers leadership before it stops; its kubelet does not restart it";
+        vec![Offer { id: "stop", label: "Stop gracefully", about, fault: Self(member).into() }]
     }
 }

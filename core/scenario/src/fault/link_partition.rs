@@ -87,6 +87,6 @@ impl FaultKind for LinkPartition {
     fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
         let Hit::Link(a, b) = on else { return Vec::new() };
         let about = "drops all packets between the two; both still reach everything else";
-        vec![Offer { id: "cut-off", label: "Cut", about, fault: Self { a, b }.into() }]
+        vec![Offer { id: "cut-off", label: "Cut this link", about, fault: Self { a, b }.into() }]
     }
 }

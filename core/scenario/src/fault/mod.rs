@@ -26,6 +26,7 @@ mod zone_power;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 
 pub use cloud_api::{CloudAnswer, CloudApi};
@@ -43,6 +44,7 @@ pub use zone_power::ZonePower;
 
 use crate::Scenario;
 use crate::ids::EtcdId;
+use crate::text;
 use crate::validate::FaultCtx;
 
 /// What the file of a kind needs.
@@ -161,6 +163,11 @@ pub trait FaultKind {
     /// Says that it began: `zone eu-west-1a lost power`.
     fn began(&self, scenario: &Scenario) -> String;
 
+    /// Says that it began, and for how long (`None`: until it is repaired): `zone eu-west-1a lost power for 5 min`.
+    fn began_for(&self, scenario: &Scenario, lasts: Option<Duration>) -> String {
+        lasts.map_or_else(|| self.began(scenario), |lasts| format!("{} for {}", self.began(scenario), text::duration(lasts)))
+    }
+
     /// Says that it still holds: `zone eu-west-1a still without power`.
     fn ongoing(&self, scenario: &Scenario) -> String;
 
@@ -225,6 +232,11 @@ pub struct Amount {
     pub usual: &'static str,
     /// The fault with the amount that a text says.
     set: fn(&Fault, &str) -> Result<Fault, String>,
+}
+
+impl Offer {
+    /// The name of a kill: its kubelet ends it, after [`ProcessKill::restarted_after`].
+    pub const KILL: &'static str = "kill";
 }
 
 impl Amount {

@@ -136,3 +136,133 @@ fn who_has_selected_nothing_has_things_to_try() {
         page.see("inspector", "eu-west-1a");
     });
 }
+
+/// Selects something of the map by keyboard; what has the focus there is what Enter selects.
+fn select_by_key(page: &Page, id: &str) {
+    page.run(&format!("document.querySelector('[data-testid=\"{id}\"]').focus()"), &[]);
+    page.press("Enter");
+    page.see_attribute(id, "aria-pressed", "true");
+}
+
+const RESTARTED: &str = "etcd-main-1 was killed (restarted after 1.5 s) at 30s";
+
+/// The kubelet has brought the member back three seconds later.
+fn see_it_restarted(page: &Page) {
+    page.see("branch-chooser", RESTARTED);
+    pause(page);
+    see_done(page);
+    go_to(page, "0:31");
+    page.see_attribute_has("map-member-etcd-main-1", "class", "down");
+    go_to(page, "0:33");
+    page.see_attribute_has("map-member-etcd-main-1", "class", "follower");
+    page.fill("filter", "etcd-main-1 is restarted");
+    page.see("events", "etcd-main-1 is restarted");
+}
+
+#[test]
+fn a_killed_process_is_restarted_by_its_kubelet() {
+    story(|page| {
+        before_all(page);
+        page.click("map-member-etcd-main-1");
+        raise(page, "inspector");
+        page.see("intervention-kill", "Kill process (restarted after 1.5 s)");
+        page.see("intervention-keep-stopped", "Stop until repaired");
+        page.click("intervention-kill");
+        lower(page, "inspector");
+        see_it_restarted(page);
+        // The next time soon after it is CrashLoopBackOff.
+        raise(page, "inspector");
+        page.see("intervention-kill", "Kill process (restarted after 10.5 s)");
+        page.fill("intervention-lasts", "2m");
+        page.see("intervention-keep-stopped", "Stop for 2 min");
+        page.fill("intervention-lasts", " ");
+        page.click("intervention-keep-stopped");
+        lower(page, "inspector");
+        page.see("branch-chooser", "etcd-main-1 was killed (until repaired) at 33s");
+        pause(page);
+        see_done(page);
+        go_to(page, "1:00");
+        page.see_attribute_has("map-member-etcd-main-1", "class", "down");
+    });
+}
+
+#[test]
+fn a_process_is_killed_and_stopped_with_keys_alone() {
+    story(|page| {
+        before_all(page);
+        select_by_key(page, "map-member-etcd-main-1");
+        page.press("k");
+        see_it_restarted(page);
+        page.press("Control+k");
+        page.fill("palette-input", "stop until repaired etcd-main-2");
+        page.see_among("[data-testid=command]", "Stop until repaired: member etcd-main-2");
+        page.press("Enter");
+        page.see("branch-chooser", "etcd-main-2 was killed (until repaired) at 33s");
+    });
+}
+
+#[test]
+fn a_key_that_does_nothing_says_why() {
+    story(|page| {
+        before_all(page);
+        select_by_key(page, "map-zone-eu-west-1a");
+        page.press("k");
+        page.see("branch-chooser", "zone eu-west-1a lost power at 30s");
+        page.see_attribute_has("map-zone-eu-west-1a", "aria-label", "no power");
+        for (thing, key, why) in [
+            ("map-node-node-a", "k", "K does nothing: node node-a has no power."),
+            ("map-node-node-a", "x", "X does nothing: node node-a has no power."),
+            ("map-member-etcd-main-0", "k", "K does nothing: etcd-main-0 does not run: its node has no power."),
+        ] {
+            select_by_key(page, thing);
+            page.press(key);
+            page.see("notice", why);
+            page.click("dismiss");
+        }
+        assert_eq!(page.texts("[data-testid=branch-chooser] option").len(), 2, "no branch came of it");
+    });
+}
+
+const LINK: &str = "map-link-eu-west-1a-eu-west-1b";
+const LINK_CUT: &str = "the link eu-west-1a - eu-west-1b was cut at 30s";
+
+#[test]
+fn a_link_is_cut_and_repaired_with_the_pointer() {
+    story(|page| {
+        before_all(page);
+        page.click_on(&format!("[data-testid='{LINK}'] .words"));
+        raise(page, "inspector");
+        page.see("inspector", "eu-west-1a – eu-west-1b");
+        page.see("intervention-cut-off", "Cut this link");
+        page.click("intervention-cut-off");
+        lower(page, "inspector");
+        page.see("branch-chooser", LINK_CUT);
+        page.see_attribute_has(LINK, "aria-label", "cut");
+        pause(page);
+        raise(page, "inspector");
+        page.see("interventions", "Repair: the link eu-west-1a - eu-west-1b still cut");
+        page.click_on("[data-testid='interventions'] .repair");
+        lower(page, "inspector");
+        page.see("branch-chooser", "the link eu-west-1a - eu-west-1b carries packets again");
+    });
+}
+
+#[test]
+fn a_link_is_cut_with_keys_alone() {
+    story(|page| {
+        before_all(page);
+        page.press("Control+k");
+        page.fill("palette-input", "cut link eu-west-1a eu-west-1b");
+        page.see_among("[data-testid=command]", "Cut: link eu-west-1a – eu-west-1b");
+        page.press("Enter");
+        page.see("branch-chooser", LINK_CUT);
+        page.see_attribute_has(LINK, "aria-label", "cut");
+        page.press("u");
+        page.wait_for("the link as it was", || page.attribute(LINK, "class").filter(|class| !class.contains("cut")));
+        select_by_key(page, LINK);
+        page.press("x");
+        page.see("branch-chooser", LINK_CUT);
+        page.press("m");
+        page.see("branch-chooser", "carries packets again");
+    });
+}

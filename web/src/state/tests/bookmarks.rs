@@ -141,6 +141,16 @@ fn what_was_done_is_written_into_the_scenario_as_faults() {
     assert_eq!(faults.len(), before + 1);
     assert_eq!(faults[before], serde_json::json!({"kind": "process_kill", "member": "etcd-main-1", "at": "2m"}));
     assert_eq!((script.state.branches.len(), script.state.shown), (1, BranchId(0)));
+    // With the length that it has.
+    let mut script = at_two_minutes();
+    let killed = zonefall_core::scenario::FaultTarget::Named(MemberId { cluster: zonefall_core::ids::EtcdId(0), index: 1 });
+    let fault = zonefall_core::scenario::ProcessKill(killed).into();
+    let lasts = Some(zonefall_core::kernel::time::Duration::from_millis(1_500));
+    script.state.apply(Action::Intervene(crate::engine::protocol::Intervention::Inject { fault, lasts }));
+    assert_eq!(script.state.branch().unwrap().name, "etcd-main-1 was killed (restarted after 1.5 s) at 2m 0s");
+    script.state.apply(Action::WriteFaults);
+    let written = &script.state.document.value["faults"][before];
+    assert_eq!(*written, serde_json::json!({"kind": "process_kill", "member": "etcd-main-1", "at": "2m", "for": "1.5s"}));
     // A repair of the file's own fault ends it there.
     let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
     script.check(&[

@@ -24,11 +24,17 @@ fn a_deed_forks_and_undo_goes_back() {
         ("told 12m", "zone eu-west-1c lost power at 3m 0s, 10m 0s, paused 1x: look 10m 0s closely"),
         // Before its fork a branch is its parent.
         ("seek 150s", "zone eu-west-1c lost power at 3m 0s, 2m 30s, paused 1x"),
-        ("break member 2", "etcd-main-2 was killed at 2m 30s, 2m 30s, playing 1x: fork 3 of 1 at 2m 30s, look 2m 30s"),
+        (
+            "break member 2",
+            "etcd-main-2 was killed (until repaired) at 2m 30s, 2m 30s, playing 1x: fork 3 of 1 at 2m 30s, look 2m 30s",
+        ),
         ("show 2", "zone eu-west-1c lost power at 3m 0s, 2m 30s, playing 1x: show 2, look 2m 30s"),
         ("seek 1m", "zone eu-west-1c lost power at 3m 0s, 1m 0s, playing 1x"),
-        ("break member 2", "etcd-main-2 was killed at 1m 0s, 1m 0s, playing 1x: fork 4 of 0 at 1m 0s, look 1m 0s"),
-        ("show 9", "etcd-main-2 was killed at 1m 0s, 1m 0s, playing 1x"),
+        (
+            "break member 2",
+            "etcd-main-2 was killed (until repaired) at 1m 0s, 1m 0s, playing 1x: fork 4 of 0 at 1m 0s, look 1m 0s",
+        ),
+        ("show 9", "etcd-main-2 was killed (until repaired) at 1m 0s, 1m 0s, playing 1x"),
     ]);
     assert_eq!(script.state.branches.len(), 5);
 }

@@ -155,7 +155,7 @@ impl Script {
 }
 
 /// The branch that killing the second member at two minutes makes.
-pub(super) const KILLED: &str = "etcd-main-1 was killed at 2m 0s";
+pub(super) const KILLED: &str = "etcd-main-1 was killed (until repaired) at 2m 0s";
 
 /// The default scenario, simulated to its end, with the playhead at two minutes.
 pub(super) fn at_two_minutes() -> Script {

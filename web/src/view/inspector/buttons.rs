@@ -8,8 +8,8 @@ use gloo::events::EventListener;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::fault::Amount;
+use zonefall_core::scenario::{Scenario, text};
 
 use super::amount::lasts;
 use super::interventions::Offer;
@@ -53,6 +53,10 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
     };
     let button = |offer: &&Offer, intervention: Result<Intervention, ()>| {
         let class = if offer.breaks { "intervention" } else { "intervention repair" };
+        let label = match &long {
+            Ok(Some(long)) if offer.id == "keep-stopped" => format!("Stop for {}", text::duration(*long)),
+            _ => offer.label.clone(),
+        };
         let disabled = intervention.is_err();
         let dispatch = dispatch.clone();
         let onclick = move |_: MouseEvent| {
@@ -60,7 +64,7 @@ pub(super) fn Interventions(props: &InterventionsProps) -> Html {
                 dispatch.emit(Action::Intervene(intervention.clone()));
             }
         };
-        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("intervention-{}", offer.id)}>{ &offer.label }</button> }
+        html! { <button key={offer.id.clone()} {class} {onclick} {disabled} title={offer.about} data-testid={format!("intervention-{}", offer.id)}>{ label }</button> }
     };
     let graded = graded.into_iter().filter_map(|offer| {
         let amount = offer.amount()?;
@@ -141,8 +145,10 @@ fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -
     }
 }
 
+/// The intervention for as long as the user says; a kill is over when the kubelet has restarted the process.
 fn lasting(intervention: Intervention, long: &Result<Option<Duration>, String>) -> Result<Intervention, ()> {
     match (intervention, long) {
+        (kill @ Intervention::Inject { lasts: Some(_), .. }, _) => Ok(kill),
         (Intervention::Inject { fault, .. }, Ok(lasts)) => Ok(Intervention::Inject { fault, lasts: *lasts }),
         (repair @ Intervention::Repair { .. }, _) => Ok(repair),
         (Intervention::Inject { .. }, Err(_)) => Err(()),

@@ -48,7 +48,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
                 <h2>{ "Nothing selected" }</h2>
                 <p class="quiet">{ "Select a zone, node, member, link or client on the map to see its state and to inject faults: use the pointer, or \
                     Tab and the arrow keys." }</p>
-                if let (Some(scenario), Some(view)) = (scenario, view) { { suggestions::section(scenario, view, dispatch) } }
+                if let (Some(scenario), Some(view)) = (scenario, view) { { suggestions::section(scenario, view, report.as_deref(), dispatch) } }
                 <p class="quiet">{ "A fault starts at the playhead, on a new branch; U returns to the parent branch." }</p>
             </div>
         };
@@ -61,7 +61,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
         <div class="inspector" id="inspected" tabindex="-1" data-testid="inspector">
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
-            <Interventions offers={interventions::offers(is, scenario, view)} scenario={scenario.clone()} at={view.at} dispatch={dispatch.clone()} />
+            <Interventions offers={interventions::offers(is, scenario, view, report.as_deref())} scenario={scenario.clone()} at={view.at} dispatch={dispatch.clone()} />
             if let Some(report) = report { { events_about(is, scenario, report, view.at, dispatch) } }
         </div>
     }

@@ -2,6 +2,7 @@
 
 use yew::prelude::*;
 use zonefall_core::ids::{EtcdId, MemberId};
+use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
@@ -21,7 +22,7 @@ struct Suggestion {
 }
 
 /// What can be done to the first leader there is, and to its zone.
-fn suggestions(scenario: &Scenario, view: &SimulationView) -> Vec<Suggestion> {
+fn suggestions(scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Suggestion> {
     let leader = (0..).zip(&view.etcd).find_map(|(cluster, now)| {
         let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
         Some(MemberId { cluster: EtcdId(cluster), index: index as u8 })
@@ -32,18 +33,18 @@ fn suggestions(scenario: &Scenario, view: &SimulationView) -> Vec<Suggestion> {
     let wanted = [
         ("power-off", format!("Power off {home}, the leader's zone"), Selection::Zone(zone)),
         ("cut-off", format!("Cut off {home}; it keeps running"), Selection::Zone(zone)),
-        ("kill", format!("Kill {member}, the leader"), Selection::Member(leader)),
+        ("kill", format!("Kill {member}, the leader; it is restarted"), Selection::Member(leader)),
         ("slow-disk", format!("Slow the disk of {member}"), Selection::Member(leader)),
     ];
     let offered = |(id, words, is): (&'static str, String, Selection)| {
-        let offer = offers(is, scenario, view).into_iter().find(|offer| offer.id == id)?;
+        let offer = offers(is, scenario, view, report).into_iter().find(|offer| offer.id == id)?;
         Some(Suggestion { id, words, is, intervention: offer.intervention })
     };
     wanted.into_iter().filter_map(offered).collect()
 }
 
-pub(super) fn section(scenario: &Scenario, view: &SimulationView, dispatch: &Callback<Action>) -> Html {
-    let suggestions = suggestions(scenario, view);
+pub(super) fn section(scenario: &Scenario, view: &SimulationView, report: Option<&Report>, dispatch: &Callback<Action>) -> Html {
+    let suggestions = suggestions(scenario, view, report);
     if suggestions.is_empty() {
         return Html::default();
     }

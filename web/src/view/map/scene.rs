@@ -78,7 +78,9 @@ fn links(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick, sele
     let name = |z: ZoneId| model.zones[z].name.clone();
     let link = |(face, place): (&super::model::LinkFace, &layout::LinkPlace)| {
         let is = Selection::Link(face.a, face.b);
-        let says = place.near || face.degraded.is_some() || selection == Some(is);
+        // Of a zone that is cut off its wall says it.
+        let cut = face.cut.is_some() && [face.a, face.b].iter().all(|zone| model.zones[*zone].cut.is_none());
+        let says = place.near || face.degraded.is_some() || cut || selection == Some(is);
         says.then(|| {
             html! { <Link key={element_id(is)} face={face.clone()} place={*place} pick={pick(is)} ends={(name(face.a), name(face.b))} /> }
         })
