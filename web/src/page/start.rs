@@ -17,9 +17,9 @@ pub fn linked(fragment: &str) -> Option<Result<(String, Bookmark), LinkError>> {
 pub fn restore() -> Start {
     let fragment = address::fragment();
     let is_superseded = storage::is_superseded(&fragment);
-    let ((text, bookmark), notice) = choose(if is_superseded { "" } else { &fragment }, storage::saved());
-    if is_superseded {
-        // The note is gone now: the next reload has to find the newer one in the address.
+    let ((text, bookmark), linked, notice) = choose(if is_superseded { "" } else { &fragment }, storage::saved());
+    if !linked {
+        // Back comes here again, and the next reload finds here what was found in the storage.
         address::put(&(encode(&text) + &encode_bookmark(&bookmark)), false);
     }
     let notice = if storage::is_allowed() { notice } else { Some(unkept(notice)) };
@@ -36,21 +36,22 @@ fn unkept(notice: Option<Notice>) -> Notice {
     Notice { tone, text: before + text }
 }
 
-/// Links and storage may hold anything: what is no scenario is passed over, and said.
-fn choose(fragment: &str, saved: Option<(String, Bookmark)>) -> ((String, Bookmark), Option<Notice>) {
+/// The scenario, whether it is that of the link, and what there is to say. Links and storage may hold anything: what is no scenario is passed
+/// over, and said.
+fn choose(fragment: &str, saved: Option<(String, Bookmark)>) -> ((String, Bookmark), bool, Option<Notice>) {
     let refused = match linked(fragment) {
-        Some(Ok(found)) => return (found, None),
+        Some(Ok(found)) => return (found, true, None),
         Some(Err(error)) => Some(Notice { tone: Tone::Error, text: error.to_string() }),
         None => None,
     };
     let default = || (default_scenario().json.to_owned(), Bookmark::default());
     match saved {
-        Some(saved) if Scenario::from_json(&saved.0).is_ok() => (saved, refused),
+        Some(saved) if Scenario::from_json(&saved.0).is_ok() => (saved, false, refused),
         Some(_) => {
             let text = "This version cannot read the saved scenario of this browser.".to_owned();
-            (default(), refused.or(Some(Notice { tone: Tone::Info, text })))
+            (default(), false, refused.or(Some(Notice { tone: Tone::Info, text })))
         }
-        None => (default(), refused),
+        None => (default(), false, refused),
     }
 }
 
@@ -72,8 +73,8 @@ mod tests {
             ("", Some("{}"), default, "saved scenario"),
             ("#z1.abc", Some("{}"), default, "damaged"),
         ] {
-            let ((text, _), notice) = choose(fragment, saved.map(|text| (text.to_owned(), Bookmark::default())));
-            assert_eq!(text, expected, "{fragment}");
+            let ((text, _), linked, notice) = choose(fragment, saved.map(|text| (text.to_owned(), Bookmark::default())));
+            assert_eq!((text.as_str(), linked), (expected, expected == two), "{fragment}");
             assert_eq!(notice.is_none(), says.is_empty());
             assert!(notice.is_none_or(|notice| notice.text.contains(says)));
         }

@@ -5,12 +5,13 @@
 //!   State::returns  <-- Bookmark <--------'
 //! ```
 //!
-//! Bookmarks come from anywhere: what does not fit the scenario is left out, and said.
+//! Bookmarks come from anywhere, other versions included: what cannot be read, or does not fit the scenario, is left out, and said.
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use zonefall_core::ids::TiVec;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::scenario::Scenario;
@@ -23,8 +24,7 @@ use super::{Branch, Effect, Selection, State, Tab, Tone};
 use crate::engine::protocol::{BranchId, Intervention};
 
 /// See the module.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bookmark {
     /// Branches beside the original, each after the one it left.
     branches: Vec<Fork>,
@@ -36,6 +36,48 @@ pub struct Bookmark {
     range: Option<[f64; 2]>,
     tab: Tab,
     selection: Option<Selection>,
+    /// What this version cannot read of it, in words.
+    #[serde(skip)]
+    unread: Vec<&'static str>,
+}
+
+impl<'de> Deserialize<'de> for Bookmark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        let mut unread = Vec::new();
+        let all: Vec<Value> = read(&mut fields, "branches", "its branches", &mut unread);
+        let forks = all.iter().map_while(|fork| Fork::deserialize(fork).ok());
+        let branches: Vec<Fork> = forks.collect();
+        if branches.len() < all.len() {
+            // Those after it may have left it.
+            unread.push("some of its branches");
+        }
+        Ok(Self {
+            branches,
+            shown: read(&mut fields, "shown", "the branch shown", &mut unread),
+            at_ns: read(&mut fields, "at_ns", "the time", &mut unread),
+            range: read(&mut fields, "range", "the zoom", &mut unread),
+            tab: read(&mut fields, "tab", "the tab", &mut unread),
+            selection: read(&mut fields, "selection", "the selection", &mut unread),
+            unread,
+        })
+    }
+}
+
+/// A field's value; the default where it is missing, and where it cannot be read, which is noted.
+fn read<T: DeserializeOwned + Default>(
+    fields: &mut Map<String, Value>,
+    key: &str,
+    what: &'static str,
+    unread: &mut Vec<&'static str>,
+) -> T {
+    let value = fields.shift_remove(key).map(serde_json::from_value).transpose();
+    value
+        .unwrap_or_else(|_| {
+            unread.push(what);
+            None
+        })
+        .unwrap_or_default()
 }
 
 /// A branch.
@@ -54,7 +96,7 @@ const LONGEST_NAME: usize = 200;
 impl Bookmark {
     /// Whether it says nothing: a fresh start.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        *self == Self { unread: self.unread.clone(), ..Self::default() }
     }
 
     /// The bookmark in a file, and the scenario without it.
@@ -64,10 +106,9 @@ impl Bookmark {
             return (text, Self::default());
         }
         let Ok(Value::Object(mut fields)) = serde_json::from_str(&text) else { return (text, Self::default()) };
-        match fields.shift_remove("bookmark").map(serde_json::from_value) {
-            Some(Ok(bookmark)) => (layout(&Value::Object(fields)), bookmark),
-            _ => (text, Self::default()),
-        }
+        let Some(bookmark) = fields.shift_remove("bookmark") else { return (text, Self::default()) };
+        let nothing = |_| Self { unread: vec!["its branches and its view"], ..Self::default() };
+        (layout(&Value::Object(fields)), serde_json::from_value(bookmark).unwrap_or_else(nothing))
     }
 
     /// The scenario with the bookmark in it.
@@ -110,6 +151,7 @@ impl State {
             range: self.ui.range,
             tab: self.ui.tab,
             selection: self.selection,
+            unread: Vec::new(),
         }
     }
 
@@ -142,15 +184,28 @@ impl State {
     /// Whether a bookmark is of what is loaded: of its branches, maybe of fewer. Then nothing need be simulated again to go there.
     pub(super) fn goes_back(&mut self, text: &str, bookmark: &Bookmark, effects: &mut Vec<Effect>) -> bool {
         let Some(scenario) = self.scenario.clone().filter(|_| *self.running() == *text) else { return false };
-        let now = self.bookmark();
-        if !now.branches.starts_with(&bookmark.branches) {
-            return false;
+        let Some(branches) = self.branches_of(bookmark) else { return false };
+        let Some(shown) = branches.get(bookmark.shown as usize) else { return false };
+        for id in &branches {
+            self.undelete(*id, effects);
         }
-        let kept: Vec<BranchId> = self.branches.iter().filter(|branch| !branch.deleted).map(|branch| branch.id).collect();
-        let Some(shown) = kept.get(bookmark.shown as usize) else { return false };
         self.show(*shown, effects);
         self.goes_to(bookmark, Time::ZERO + scenario.duration);
+        self.say_what_is_left_out(bookmark, true);
         true
+    }
+
+    /// The branches of a bookmark among those that are loaded, the original first: each left the same branch at the same moment by the same
+    /// intervention. What they are called, and whether they were deleted since, does not matter. `None`: one is not loaded.
+    fn branches_of(&self, bookmark: &Bookmark) -> Option<Vec<BranchId>> {
+        let mut found = vec![BranchId(0)];
+        for Fork { parent, at_ns, intervention, .. } in &bookmark.branches {
+            let fork = (*found.get(*parent as usize)?, Time::from_nanos(*at_ns), intervention.clone());
+            let same = self.branches.iter().filter(|branch| branch.fork.as_ref() == Some(&fork) && !found.contains(&branch.id));
+            let id = same.min_by_key(|branch| branch.deleted)?.id;
+            found.push(id);
+        }
+        Some(found)
     }
 
     /// Tells the browser to keep where the user is, if that has changed; `push`: as a step to come back to.
@@ -176,9 +231,17 @@ impl State {
         self.say(Tone::Info, format!("Saved the scenario{inside}."));
     }
 
-    pub(super) fn say_unfit(&mut self) {
-        let text = "Some branches do not fit this scenario, and were left out.";
-        self.say(Tone::Error, text.to_owned());
+    /// Says what of a bookmark is left out; `fits`: all branches that could be read fit the scenario.
+    pub(super) fn say_what_is_left_out(&mut self, bookmark: &Bookmark, fits: bool) {
+        let unfit = "Some branches do not fit this scenario, and were left out.";
+        let unread = bookmark.unread.join(", ");
+        let unread = format!("The scenario is open, but this version of Zonefall cannot read all that came with it: {unread}.");
+        match (fits, bookmark.unread.is_empty()) {
+            (true, true) => {}
+            (false, true) => self.say(Tone::Error, unfit.to_owned()),
+            (true, false) => self.say(Tone::Error, unread),
+            (false, false) => self.say(Tone::Error, format!("{unread} {unfit}")),
+        }
     }
 }
 

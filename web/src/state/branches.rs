@@ -124,6 +124,14 @@ impl State {
         }
     }
 
+    /// Lists a deleted branch again, and has it simulated to its end.
+    pub(super) fn undelete(&mut self, id: BranchId, effects: &mut Vec<Effect>) {
+        if let Some(branch) = self.branches.get_mut(id).filter(|branch| branch.deleted) {
+            (branch.deleted, branch.halted) = (false, false);
+            effects.push(Effect::Request(WorkerRequest::Halt { load: self.load, branch: id, halted: false }));
+        }
+    }
+
     /// What was done on the shown branch, oldest first.
     fn done_on(&self, branch: &Branch) -> Vec<(Time, Intervention)> {
         let mut done = Vec::new();

@@ -73,9 +73,8 @@ impl State {
         self.view = None;
         self.stepped.clear();
         self.worker.lost = None;
-        if !self.returns(bookmark, &scenario) {
-            self.say_unfit();
-        }
+        let fits = self.returns(bookmark, &scenario);
+        self.say_what_is_left_out(bookmark, fits);
         self.load(effects);
         if bookmark.is_empty() {
             self.selection = selection.filter(|selection| self.exists(*selection));

@@ -16,9 +16,18 @@ pub(crate) fn scenario(name: &str) -> &'static str {
 
 /// The link to a scenario, written by another hand than the page's: the form of links is a promise.
 pub(crate) fn link(text: &str) -> String {
+    format!("#z1.{}", pack(text))
+}
+
+/// The link to a scenario with a bookmark.
+pub(crate) fn link_with_bookmark(text: &str, bookmark: &str) -> String {
+    format!("{}.{}", link(text), pack(bookmark))
+}
+
+fn pack(text: &str) -> String {
     let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
     packed.write_all(text.as_bytes()).expect("memory takes it");
-    format!("#z1.{}", URL_SAFE_NO_PAD.encode(packed.finish().expect("memory takes it")))
+    URL_SAFE_NO_PAD.encode(packed.finish().expect("memory takes it"))
 }
 
 /// Opens the page, and waits until the first scenario has played to its outage, paused, and is known to its end.

@@ -114,3 +114,42 @@ fn an_edit_right_before_a_reload_is_there_after_the_next_one_too() {
         }
     });
 }
+
+#[test]
+fn back_leads_to_the_first_scenario_of_a_fresh_page() {
+    story(|page| {
+        page.open("");
+        page.see_first_view();
+        see_done(page);
+        let first = page.wait_for("the scenario in the address", || Some(page.fragment()).filter(|it| it.starts_with("z1.")));
+        page.choose("scenario-chooser", "two-zones-big");
+        page.see_attribute("form-name", "value", "two-zones-big");
+        page.wait_for("the step in the history", || {
+            Some(page.fragment()).filter(|it| it.split('.').nth(1) != first.split('.').nth(1))
+        });
+        page.run("history.back()", &[]);
+        page.see_attribute("form-name", "value", "zone-outage");
+        page.run("history.forward()", &[]);
+        page.see_attribute("form-name", "value", "two-zones-big");
+    });
+}
+
+#[test]
+fn back_finds_a_branch_that_was_renamed_and_then_deleted() {
+    story(|page| {
+        break_a_zone(page);
+        page.press("Space");
+        see_kept(page);
+        page.click("branch-menu");
+        page.click("branch-rename");
+        page.fill("branch-name", "two zones dark");
+        page.press("Enter");
+        see_branch(page, "two zones dark");
+        let before = see_kept(page);
+        page.click("branch-menu");
+        page.click("branch-delete");
+        see_branch(page, "Original");
+        expect_back(page, "two zones dark", &before);
+        page.see_attribute_has("map-zone-eu-west-1b", "aria-label", "no power");
+    });
+}

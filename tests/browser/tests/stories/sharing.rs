@@ -3,7 +3,7 @@
 use serde_json::json;
 use zonefall_browser::page::{DESK, Page, story};
 
-use crate::helpers::{link, open_and_watch, pause, playhead_s, scenario, see_done};
+use crate::helpers::{link, link_with_bookmark, open_and_watch, pause, playhead_s, raise, scenario, see_done};
 
 #[test]
 fn a_shared_link_opens_its_scenario() {
@@ -78,4 +78,23 @@ fn is_refused(page: &Page, link: &str) -> bool {
     let said = said.as_str().unwrap_or_default();
     assert!(page.is_there("verdict"), "the page is gone after {link}");
     said.contains("link")
+}
+
+#[test]
+fn what_another_version_says_of_the_view_keeps_no_scenario_away() {
+    story(|page| {
+        let text = scenario("two-zones-big");
+        page.open(&link_with_bookmark(text, "{\"tab\": \"Fleet\", \"at_ns\": 90000000000}"));
+        page.see("notice", "cannot read all that came with it: the tab.");
+        page.see_attribute("form-name", "value", "two-zones-big");
+        see_done(page);
+        page.wait_for("the time of the link", || ((playhead_s(page) - 90.0).abs() < 1e-6).then_some(()));
+        page.click("dismiss");
+        raise(page, "scenario");
+        let mut file: serde_json::Value = serde_json::from_str(scenario("slow-disk")).expect("it is JSON");
+        file["bookmark"] = json!("2026");
+        page.choose_file("file-open", "other.json", file.to_string().as_bytes());
+        page.see("notice", "its branches and its view");
+        page.see_attribute("form-name", "value", "slow-disk");
+    });
 }

@@ -132,6 +132,78 @@ fn back_goes_to_the_branch_before_without_simulating_anything_again() {
 }
 
 #[test]
+fn back_finds_branches_that_were_renamed_or_deleted_since() {
+    let mut script = done();
+    let first = (script.state.running().to_string(), script.state.bookmark());
+    script.state.apply(Action::RenameBranch("no voter 1".to_owned()));
+    script.check(&[
+        ("seek 1m", "no voter 1, 1m 0s, paused 1x"),
+        ("break zone 2", "zone eu-west-1c lost power at 1m 0s, 1m 0s, playing 1x: fork 2 of 0 at 1m 0s, look 1m 0s"),
+        ("done", "zone eu-west-1c lost power at 1m 0s, 1m 0s, playing 1x"),
+        ("pause", "zone eu-west-1c lost power at 1m 0s, 1m 0s, paused 1x"),
+    ]);
+    let load = script.state.load;
+    let seen =
+        |state: &State| (state.branch().unwrap().name.clone(), state.load, state.branches.iter().filter(|b| !b.deleted).count());
+    // Renamed: it keeps its name of today, and the branch after it stays.
+    script.state.apply(Action::Return(first.0.clone(), first.1.clone()));
+    assert_eq!(seen(&script.state), ("no voter 1".to_owned(), load, 3));
+    assert_eq!(script.state.playback.at, zonefall_core::kernel::time::Time::from_nanos(180_000_000_000));
+    // Deleted: it is listed again, and goes on.
+    let (_, without, push) = kept(&script.state.apply(Action::DeleteBranch)).unwrap();
+    assert!(push);
+    let effects = script.state.apply(Action::Return(first.0.clone(), first.1.clone()));
+    assert_eq!(seen(&script.state), ("no voter 1".to_owned(), load, 3));
+    let goes_on = |effect: &Effect| {
+        matches!(effect, Effect::Request(crate::engine::protocol::WorkerRequest::Halt { branch: BranchId(1), halted: false, .. }))
+    };
+    assert!(effects.iter().any(goes_on), "{effects:?}");
+    script.state.apply(Action::Return(first.0.clone(), without));
+    assert_eq!(seen(&script.state).0, "Original");
+    // Of another moment it is another branch.
+    let other = serde_json::to_string(&first.1).unwrap().replace("\"at_ns\":120000000000", "\"at_ns\":121000000000");
+    script.state.apply(Action::Return(first.0, serde_json::from_str(&other).unwrap()));
+    assert_ne!(script.state.load, load);
+}
+
+#[test]
+fn what_a_bookmark_says_in_words_of_another_version_is_left_out_and_told() {
+    let json = serde_json::to_string(&done().state.bookmark()).unwrap();
+    for (from, to, left_out) in [
+        ("\"tab\":\"Latency\"", "\"tab\":\"Fleet\"", "the tab"),
+        ("{\"Zone\":1}", "{\"Rack\":1}", "the selection"),
+        ("\"range\":[100.0,200.0]", "\"range\":\"all\"", "the zoom"),
+        ("\"at_ns\":180000000000", "\"at_ns\":-1", "the time"),
+        ("ProcessKill", "ProcessPause", "some of its branches"),
+    ] {
+        assert!(json.contains(from), "{json}");
+        let json = json.replace(from, to);
+        let link = format!("{}.{}", encode(default_scenario().json), &encode(&json)[4..]);
+        let (text, bookmark) = decode(&link).unwrap_or_else(|why| panic!("{to}: {why}"));
+        let (state, _) = State::new(Start { text: text.clone(), bookmark, ..Start::default() });
+        let check = |state: &State, how: &str| {
+            let notice = state.notice.as_ref().map_or("", |notice| notice.text.as_str());
+            assert!(notice.contains(&format!("cannot read all that came with it: {left_out}.")), "{how} {to}: {notice}");
+            assert!(state.scenario.is_some() && !left_out.contains("branch") == (state.branches.len() == 2), "{how} {to}");
+            assert_eq!(state.ui.tab == Tab::Latency, left_out != "the tab", "{how} {to}: the rest is as it was");
+        };
+        check(&state, "link");
+        let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+        file["bookmark"] = serde_json::from_str(&json).unwrap();
+        let (mut state, _) = State::new(Start { text: "{}".to_owned(), ..Start::default() });
+        state.apply(Action::Document(DocumentAction::Open(file.to_string())));
+        check(&state, "file");
+    }
+    let mut file: serde_json::Value = serde_json::from_str(default_scenario().json).unwrap();
+    file["bookmark"] = serde_json::json!("2026");
+    let (mut state, _) = State::new(Start { text: "{}".to_owned(), ..Start::default() });
+    state.apply(Action::Document(DocumentAction::Open(file.to_string())));
+    let notice = state.notice.as_ref().map_or("", |notice| notice.text.as_str());
+    assert!(notice.contains("its branches and its view") && state.playback.playing, "{notice}");
+    assert!(!state.document.text.contains("bookmark"));
+}
+
+#[test]
 fn what_was_done_is_written_into_the_scenario_as_faults() {
     let mut script = done();
     let before = script.state.document.value["faults"].as_array().unwrap().len();
