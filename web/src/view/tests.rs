@@ -123,7 +123,7 @@ fn a_lost_node_that_reads_ready_tells_when_that_is_noticed() {
     let first = world.scenario.nodes.position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
     let html = inspector(&world, Selection::Node(first));
     // The zone is cut off at ten minutes; two minutes of grace, and at most one look of five seconds before they begin.
-    assert!(html.contains("△ True, though it is cut off: Kubernetes notices in 1:05 at most"), "{html}");
+    assert!(html.contains("△ True, though it is cut off: Kubernetes notices within 1:05"), "{html}");
 }
 
 #[test]

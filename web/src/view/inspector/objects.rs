@@ -142,7 +142,7 @@ fn notices(since: Time, now: Time, timers: &Timers) -> String {
         return "Kubernetes has not noticed yet".to_owned();
     }
     let left_s = by.since(now).as_nanos().div_ceil(1_000_000_000);
-    format!("Kubernetes notices in {}:{:02} at most", left_s / 60, left_s % 60)
+    format!("Kubernetes notices within {}:{:02}", left_s / 60, left_s % 60)
 }
 
 /// A node of the scenario, as its API has it.
