@@ -7,7 +7,8 @@
 //!
 //! Fields only write values; what a value means, and what is wrong with it, zonefall-core says about the document as a whole.
 
-mod build;
+mod about;
+pub mod build;
 mod clusters;
 mod expect;
 mod field;
@@ -27,9 +28,9 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
 
-use crate::state::layout::layout;
 use crate::state::{Action, DocumentAction, Problem, State, UiAction};
-use build::{Size, build};
+use about::About;
+pub use about::WHAT;
 use field::FormCtx;
 use json::{JsonEditor, Jump};
 
@@ -43,12 +44,6 @@ pub struct ConfigureProps {
     pub state: Rc<State>,
     /// How it changes.
     pub dispatch: Callback<Action>,
-}
-
-/// The text of a scenario to start from: a topology of the usual size, whose leader's zone fails.
-#[must_use]
-pub fn new_scenario() -> String {
-    layout(&build(Size::default()))
 }
 
 /// The scenario panel.
@@ -76,6 +71,7 @@ pub fn Configure(props: &ConfigureProps) -> Html {
     };
     html! {
         <section class="configure" aria-label="Scenario" data-testid="configure" onkeydown={undo_keys(dispatch)}>
+            <About description={field::shown(ctx.get("description"))} />
             { bar(state, dispatch) }
             { problems(&ctx, &go) }
             <div id="configure-panel" class="configure-body" role="tabpanel" aria-labelledby={if as_json { "tab-json" } else { "tab-form" }}>

@@ -36,7 +36,7 @@ const ALWAYS: [&str; 11] = [
     "form-etcd-0-members-0-remove",
     "form-nodes-add",
     "try-zone-outage",
-    "new-build",
+    "what",
 ];
 
 #[test]

@@ -26,6 +26,8 @@ pub struct Ui {
     pub kinds: BTreeSet<StoryKind>,
     /// Keys are explained.
     pub help: bool,
+    /// A new topology is chosen.
+    pub new_topology: bool,
     /// The list of commands is open, with what was typed into it.
     pub palette: Option<String>,
     /// Every picture is shown as a table instead.
@@ -99,6 +101,8 @@ pub enum UiAction {
     Kind(StoryKind),
     /// Explain the keys, or stop.
     Help(bool),
+    /// Choose a new topology, or stop.
+    NewTopology(bool),
     /// Open the list of commands, type into it, or close it.
     Palette(Option<String>),
     /// Tables instead of pictures.
@@ -143,6 +147,7 @@ impl Ui {
                 }
             }
             UiAction::Help(help) => self.help = help,
+            UiAction::NewTopology(open) => self.new_topology = open,
             UiAction::Palette(palette) => self.palette = palette,
             UiAction::Tables(tables) => self.tables = tables,
             UiAction::Range(range) => {

@@ -10,7 +10,6 @@ use super::inspector::interventions::{self, Offer};
 use super::tabs::{FILTER_FIELD, TABS};
 use super::timeline::TIME_FIELD;
 use super::timeline::zoom::Zoom;
-use crate::form::new_scenario;
 use crate::state::{Action, DocumentAction, Notice, Panel, PlaybackCommand, Selection, State, Tab, Theme, Tone, UiAction};
 
 /// What a command comes to.
@@ -205,7 +204,7 @@ pub fn commands(state: &State) -> Vec<Command> {
         keys: "",
         effect: CommandEffect::Press("[data-testid='share']"),
     };
-    let new = plain("New scenario: two zones, three members".to_owned(), Action::Document(DocumentAction::Open(new_scenario())));
+    let new = plain("New topology: zones, members, round trip, tolerance".to_owned(), Action::Ui(UiAction::NewTopology(true)));
     let tables = if state.ui.tables { "Show as graphics" } else { "Show as tables" };
     let tables = plain(tables.to_owned(), Action::Ui(UiAction::Tables(!state.ui.tables)));
     let exports =

@@ -1,4 +1,4 @@
-//! The top line: name, scenario, branch, share, export, theme, help.
+//! The top line: name, scenario, new topology, branch, share, export, theme, help.
 
 use std::sync::OnceLock;
 
@@ -77,6 +77,8 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
         <header class="top">
             <h1 class="brand">{ "Zonefall" }</h1>
             <Scenarios scenario={props.scenario.clone()} changed={props.changed} dispatch={dispatch.clone()} />
+            <button class="worded new" onclick={act(Action::Ui(UiAction::NewTopology(true)))} title="A scenario of your own: zones, members, round trip, tolerance"
+                data-testid="new-topology">{ worded(Icon::Plus, "New topology") }</button>
             <Branches branches={props.branches.clone()} shown={props.shown} dispatch={dispatch.clone()} />
             <span class="spring"></span>
             <div class="sheets">

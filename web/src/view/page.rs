@@ -10,7 +10,7 @@ use super::health::Health;
 use super::inspector::Inspector;
 use super::keys::use_keys;
 use super::map::{Map, SkipToMap};
-use super::overlay::{Help, NoticeLine, Palette};
+use super::overlay::{Help, NewTopology, NoticeLine, Palette};
 use super::same::Same;
 use super::size::{use_dark, use_media};
 use super::slot::Slot;
@@ -85,6 +85,7 @@ pub fn Page(props: &PageProps) -> Html {
             <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
+            if state.ui.new_topology { <NewTopology dispatch={dispatch.clone()} /> }
             if let Some(typed) = state.ui.palette.clone() {
                 <Palette {typed} commands={commands(&state)} {on_command} dispatch={dispatch.clone()} />
             }

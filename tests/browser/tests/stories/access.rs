@@ -118,7 +118,7 @@ fn keys_skip_to_the_map() {
         page.press("Control+k");
         for (typed, command) in [
             ("share", "Share"),
-            ("new", "New scenario"),
+            ("new", "New topology"),
             ("export", "Export"),
             ("power off eu-west-1b", "Power off: zone eu-west-1b"),
             ("kill etcd-main-1", "member etcd-main-1"),

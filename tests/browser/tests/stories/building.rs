@@ -9,13 +9,13 @@ use crate::helpers::{open_and_watch, raise, scenario, see_done};
 fn two_zones_are_built_by_form_and_lose_quorum() {
     story(|page| {
         open_and_watch(page);
-        raise(page, "scenario");
-        page.click_on("[data-testid='section-try'] summary");
+        page.click("new-topology");
         page.choose("new-regions", "1");
         page.choose("new-zones", "2");
         page.choose("new-members", "3");
         page.click("new-build");
         page.see_attribute("form-name", "value", "2-zones-3-members");
+        raise(page, "scenario");
         page.fill("form-duration", "8m");
         page.press("Enter");
         see_done(page);

@@ -5,6 +5,7 @@ mod breaking;
 mod building;
 mod cost;
 mod crash;
+mod first_sight;
 mod healing;
 mod helpers;
 mod keeping;

@@ -14,7 +14,7 @@ const SMALL: &str = "
         .map(([one, box]) => `${one.dataset.testid ?? one.className} ${one.textContent.slice(0, 20)}: ${box.width} x ${box.height}`)";
 
 #[track_caller]
-fn no_small_target(page: &Page, state: &str) {
+pub(crate) fn no_small_target(page: &Page, state: &str) {
     let small = page.run(SMALL, &[]);
     assert_eq!(small, json!([]), "{state}");
 }

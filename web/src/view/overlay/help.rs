@@ -3,6 +3,7 @@
 use yew::prelude::*;
 
 use super::Dialog;
+use crate::form::WHAT;
 use crate::state::{Action, UiAction};
 use crate::view::commands::{KEYS, key_words};
 
@@ -33,6 +34,7 @@ pub(crate) fn Help(props: &HelpProps) -> Html {
     let signs = SIGNS.iter().map(|(sign, about)| html! { <div><dt>{ *sign }</dt><dd>{ *about }</dd></div> });
     html! {
         <Dialog label="Help" testid="help-overlay" {on_close}>
+            <p>{ WHAT }</p>
             <h2>{ "Keys" }</h2>
             <dl>{ for keys }</dl>
             <p class="quiet">{ "On the map: Tab to reach it, arrow keys to move, Enter to select. On the timeline: PageUp and PageDown, and Ctrl with the wheel to zoom." }</p>

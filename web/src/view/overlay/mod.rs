@@ -1,7 +1,8 @@
-//! What lies above the page: help, the list of commands, notices. A dialog keeps the focus inside and gives it back.
+//! What lies above the page: help, the list of commands, a new topology, notices. A dialog keeps the focus inside and gives it back.
 
 mod help;
 mod palette;
+mod topology;
 
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, HtmlElement};
@@ -11,6 +12,7 @@ use super::icon::{Icon, icon};
 use crate::state::{Action, Notice, Tone};
 pub(crate) use help::Help;
 pub(crate) use palette::Palette;
+pub(crate) use topology::NewTopology;
 
 /// A dialog.
 #[derive(Clone, PartialEq, Properties)]
