@@ -242,7 +242,9 @@ pub(crate) fn Link(props: &LinkProps) -> Html {
     let LinkProps { face, place, pick, ends } = props;
     let path = place.curve.path();
     let (x, y) = place.label;
-    let words = face.cut.map(str::to_owned).or_else(|| face.degraded.clone()).unwrap_or_else(|| face.delay.clone());
+    let wide = |words: &str| words.chars().count() as f64 * 6.2 + 10.0;
+    let delay = Some(label::one_way(face)).filter(|words| wide(words) <= place.room).unwrap_or_else(|| face.delay.clone());
+    let words = face.cut.map(str::to_owned).or_else(|| face.degraded.clone()).unwrap_or(delay);
     let class = classes!(
         "link",
         format!("weight-{}", weight(face.rate)),
@@ -250,7 +252,7 @@ pub(crate) fn Link(props: &LinkProps) -> Html {
         face.degraded.as_ref().map(|_| "worse"),
         (!place.near).then_some("far")
     );
-    let width = words.chars().count() as f64 * 6.2 + 10.0;
+    let width = wide(&words);
     let inside = html! {
         <>
             <path class="reach" d={path.clone()} />

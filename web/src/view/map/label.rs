@@ -55,9 +55,14 @@ pub(crate) fn member(face: &MemberFace) -> String {
     format!("member {}, {}{}, term {}", face.name, ails.collect::<String>(), face.role, face.term)
 }
 
+/// How long a packet takes from one end of a link to the other.
+pub(crate) fn one_way(face: &LinkFace) -> String {
+    format!("{} one way", face.delay)
+}
+
 /// A link.
 pub(crate) fn link(face: &LinkFace, ends: &(String, String)) -> String {
-    let mut text = format!("link {} to {}, one-way delay {}", ends.0, ends.1, face.delay);
+    let mut text = format!("link {} to {}, {}", ends.0, ends.1, one_way(face));
     if let Some(cut) = face.cut {
         text.push_str(", ");
         text.push_str(cut);

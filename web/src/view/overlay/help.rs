@@ -22,7 +22,7 @@ const SIGNS: [(&str, &str); 9] = [
     ("✕", "no power, or a service unavailable"),
     ("⊘", "cut off: packets are dropped at the wall"),
     ("•", "a message: blue carries entries, orange votes, grey heartbeats"),
-    ("━", "link: thicker with more bytes between two zones"),
+    ("━", "link, with its one-way delay: thicker with more bytes between two zones"),
 ];
 
 /// The overlay.

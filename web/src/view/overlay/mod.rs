@@ -35,11 +35,16 @@ pub fn Dialog(props: &DialogProps) -> Html {
         let node = node.clone();
         use_effect_with((), move |()| {
             let before = gloo::utils::document().active_element().and_then(|e| e.dyn_into::<HtmlElement>().ok());
-            if let Some(dialog) = node.cast::<HtmlDialogElement>() {
+            let dialog = node.cast::<HtmlDialogElement>();
+            if let Some(dialog) = &dialog {
                 // It fails only for a dialog that is open already.
                 let _ = dialog.show_modal();
             }
             move || {
+                // What lies behind an open dialog cannot take the focus.
+                if let Some(dialog) = dialog {
+                    dialog.close();
+                }
                 // What had the focus may be gone by now.
                 let _ = before.map(|element| element.focus());
             }

@@ -34,9 +34,14 @@ pub struct LinkPlace {
     pub curve: Curve,
     /// Where its words are centred.
     pub label: (f64, f64),
+    /// Room for them, in pixels.
+    pub room: f64,
     /// Whether the zones are neighbours on the map; other links are drawn where they have something to say.
     pub near: bool,
 }
+
+/// Room for all that is said of a link.
+const WIDE: f64 = 200.0;
 
 /// The link between two zones, and the rows they are in.
 pub(super) fn link(
@@ -60,7 +65,8 @@ pub(super) fn link(
     let half = (end.1 - start.1) / 2.0;
     let curve = Curve { points: [start, (start.0, start.1 + half), (end.0, end.1 - half), end] };
     let near = of.0.abs_diff(of.1) == 1 && (start.0 - end.0).abs() < 40.0;
-    LinkPlace { curve, label: (i32::midpoint(start.0 as i32, end.0 as i32).into(), end.1 - ROW_GAP / 2.0), near }
+    let label = (i32::midpoint(start.0 as i32, end.0 as i32).into(), end.1 - ROW_GAP / 2.0);
+    LinkPlace { curve, label, room: WIDE, near }
 }
 
 /// Zones of one row: neighbours by a straight line between their heads, others by an arc above those between.
@@ -70,7 +76,7 @@ fn beside(from: Rect, to: Rect, apart: usize) -> LinkPlace {
         let (x1, x2) = (from.x + from.w, to.x);
         let third = (x2 - x1) / 3.0;
         let curve = Curve { points: [(x1, y), (x1 + third, y), (x2 - third, y), (x2, y)] };
-        return LinkPlace { curve, label: (f64::midpoint(x1, x2), y - 9.0), near: true };
+        return LinkPlace { curve, label: (f64::midpoint(x1, x2), y - 9.0), room: x2 - x1, near: true };
     }
     let rise = 4.0 + 22.0 * (apart - 1) as f64;
     let (x1, x2) = (from.x + from.w * 0.7, to.x + to.w * 0.3);
@@ -78,7 +84,7 @@ fn beside(from: Rect, to: Rect, apart: usize) -> LinkPlace {
     let control = rise / 0.75;
     let bend = (x2 - x1) * 0.18;
     let curve = Curve { points: [(x1, y), (x1 + bend, y - control), (x2 - bend, y - control), (x2, y)] };
-    LinkPlace { curve, label: (f64::midpoint(x1, x2), y - rise - 9.0), near: true }
+    LinkPlace { curve, label: (f64::midpoint(x1, x2), y - rise - 9.0), room: WIDE, near: true }
 }
 
 /// Zones above each other: neighbours by a straight line, others by an arc at the left.
@@ -88,13 +94,13 @@ fn stacked(from: Rect, to: Rect, apart: usize) -> LinkPlace {
         let (y1, y2) = (from.y + from.h, to.y);
         let third = (y2 - y1) / 3.0;
         let curve = Curve { points: [(x, y1), (x, y1 + third), (x, y2 - third), (x, y2)] };
-        return LinkPlace { curve, label: (x + 44.0, f64::midpoint(y1, y2)), near: true };
+        return LinkPlace { curve, label: (x + 66.0, f64::midpoint(y1, y2)), room: WIDE, near: true };
     }
     let (y1, y2) = (from.y + ZONE_HEAD / 2.0, to.y + ZONE_HEAD / 2.0);
     let reach = (12.0 * apart as f64).min(40.0);
     let x = from.x;
     let curve = Curve { points: [(x, y1), (x - reach, y1 + 30.0), (x - reach, y2 - 30.0), (x, y2)] };
-    LinkPlace { curve, label: (24.0, f64::midpoint(y1, y2)), near: apart == 2 }
+    LinkPlace { curve, label: (24.0, f64::midpoint(y1, y2)), room: 48.0, near: apart == 2 }
 }
 
 /// The way a message takes between two members; the way back runs beside it.
