@@ -7,7 +7,7 @@ use zonefall_core::scenario::units::Span;
 /// What a new topology is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Regions.
+    /// How many regions there are.
     pub regions: usize,
     /// Zones in each region.
     pub zones: usize,

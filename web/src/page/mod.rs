@@ -32,6 +32,8 @@ const QUIET_MS: u32 = 400;
 struct Pending {
     /// The text, the bookmark, and whether that is a step to come back to.
     keep: Option<(Rc<str>, Bookmark, bool)>,
+    /// The fragment that was in the address then.
+    at: String,
     timer: Option<Timeout>,
     /// The fragment of the text that was put into the address last: packing a large one takes a while.
     packed: Option<(Rc<str>, String)>,
@@ -44,7 +46,10 @@ impl Pending {
         let Some((text, bookmark, push)) = self.keep.take() else { return Ok(()) };
         let packed = self.packed.take().filter(|(known, _)| Rc::ptr_eq(known, &text));
         let (_, fragment) = self.packed.insert(packed.unwrap_or_else(|| (Rc::clone(&text), share::encode(&text))));
-        address::put(&(fragment.clone() + &share::encode_bookmark(&bookmark)), push);
+        // Back or Forward came in between: the entry that is there now is of something else, which will be heard of at once.
+        if address::fragment() == self.at {
+            address::put(&(fragment.clone() + &share::encode_bookmark(&bookmark)), push);
+        }
         storage::save(&text, &bookmark)
     }
 }
@@ -100,6 +105,7 @@ fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::Re
         Effect::Keep { text, bookmark, push } => {
             let push = push || waiting.keep.as_ref().is_some_and(|(.., push)| *push);
             waiting.keep = Some((text, bookmark, push));
+            waiting.at = address::fragment();
         }
     }
     let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());

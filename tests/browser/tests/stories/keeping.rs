@@ -145,6 +145,9 @@ fn back_finds_a_branch_that_was_renamed_and_then_deleted() {
         page.fill("branch-name", "two zones dark");
         page.press("Enter");
         see_branch(page, "two zones dark");
+        // Share puts what waits into the address.
+        page.click("share");
+        page.see("notice", "two zones dark");
         let before = see_kept(page);
         page.click("branch-menu");
         page.click("branch-delete");

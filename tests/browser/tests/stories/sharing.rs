@@ -84,7 +84,7 @@ fn is_refused(page: &Page, link: &str) -> bool {
 fn what_another_version_says_of_the_view_keeps_no_scenario_away() {
     story(|page| {
         let text = scenario("two-zones-big");
-        page.open(&link_with_bookmark(text, "{\"tab\": \"Fleet\", \"at_ns\": 90000000000}"));
+        page.open(&link_with_bookmark(text, "{\"tab\": \"Gallery\", \"at_ns\": 90000000000}"));
         page.see("notice", "cannot read all that came with it: the tab.");
         page.see_attribute("form-name", "value", "two-zones-big");
         see_done(page);

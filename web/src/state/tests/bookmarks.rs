@@ -170,7 +170,7 @@ fn back_finds_branches_that_were_renamed_or_deleted_since() {
 fn what_a_bookmark_says_in_words_of_another_version_is_left_out_and_told() {
     let json = serde_json::to_string(&done().state.bookmark()).unwrap();
     for (from, to, left_out) in [
-        ("\"tab\":\"Latency\"", "\"tab\":\"Fleet\"", "the tab"),
+        ("\"tab\":\"Latency\"", "\"tab\":\"Gallery\"", "the tab"),
         ("{\"Zone\":1}", "{\"Rack\":1}", "the selection"),
         ("\"range\":[100.0,200.0]", "\"range\":\"all\"", "the zoom"),
         ("\"at_ns\":180000000000", "\"at_ns\":-1", "the time"),
