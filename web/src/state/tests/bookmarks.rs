@@ -184,7 +184,7 @@ fn what_a_bookmark_says_in_words_of_another_version_is_left_out_and_told() {
         let check = |state: &State, how: &str| {
             let notice = state.notice.as_ref().map_or("", |notice| notice.text.as_str());
             assert!(notice.contains(&format!("cannot read all that came with it: {left_out}.")), "{how} {to}: {notice}");
-            assert!(state.scenario.is_some() && !left_out.contains("branch") == (state.branches.len() == 2), "{how} {to}");
+            assert!(state.scenario.is_some() && left_out.contains("branch") != (state.branches.len() == 2), "{how} {to}");
             assert_eq!(state.ui.tab == Tab::Latency, left_out != "the tab", "{how} {to}: the rest is as it was");
         };
         check(&state, "link");
