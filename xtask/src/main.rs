@@ -27,7 +27,8 @@ Developer commands of Zonefall.
   cargo xtask bless            run the tests and accept what they generate (golden files, schema)
   cargo xtask same COMMIT      whether the working tree simulates what a commit did: some 1,600 runs, and the first record that differs
   cargo xtask validate         simulate what is published, and write docs/validation.md
-  cargo xtask bench [ARG...]   the benchmarks, in release; with --web those of the page, in Chromium
+  cargo xtask bench [ARG...]   the benchmarks, in release; with --web those of the page, in Chromium: weight by file, first picture,
+                               frames with 1,000 shoots, 2,000 shoots from paste to verdict, each with its aim
   cargo xtask serve            the page on 127.0.0.1, rebuilt after each change; --release as it is shipped, --port N
   cargo xtask dist             the page as it is shipped, into dist/: for any static host
   cargo xtask screenshots      the README's pictures of the page, into docs/

@@ -1,34 +1,90 @@
 //! How heavy, how fast and how smooth the page is.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use zonefall_core::run::run;
-use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::{Scenario, bundled};
 use zonefall_core::sim::Options;
 use zonefall_web::engine::protocol::{self, LoadId, WorkerRequest, WorkerResponse};
 
-use crate::page::{DESK, FIRST_VIEW, Motion, Page};
-use crate::server::Encoding;
+use crate::page::{FIRST_VIEW, Page};
+use crate::server::{Encoding, names};
+
+/// What a file weighs, in bytes: as it is, gzip, brotli. What is not compressed is sent as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// From the folder of the page.
+    pub name: String,
+    /// As it is, gzip, brotli.
+    pub bytes: [u64; 3],
+}
+
+/// What the files of a built page weigh, the heaviest first.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn weights(folder: &Path) -> Result<Vec<Weight>> {
+    let mut weights = Vec::new();
+    for name in names(folder)? {
+        let raw = std::fs::metadata(folder.join(&name))?.len();
+        let bytes = [Encoding::Identity, Encoding::Gzip, Encoding::Brotli].map(|encoding| {
+            let compressed = encoding.extension().map(|extension| folder.join(format!("{name}.{extension}")));
+            compressed.and_then(|path| std::fs::metadata(path).ok()).map_or(raw, |file| file.len())
+        });
+        weights.push(Weight { name, bytes });
+    }
+    weights.sort_by_key(|weight| std::cmp::Reverse(weight.bytes));
+    Ok(weights)
+}
 
 /// What comes over the network until the page has started, in bytes, compressed as given: program, script, style, all of it.
 ///
 /// # Errors
 /// If the browser does not start.
 pub fn transfer(encoding: Encoding) -> Result<u64> {
-    let page = Page::start(DESK, Motion::Full, encoding)?;
+    let page = Page::start(encoding)?;
     page.open("");
     page.see_first_view();
     Ok(page.server().sent())
 }
 
-/// From the click on a link until the first picture is on the screen, with nothing in the cache and a network that costs no time.
+/// What a page has to do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// How much the network transfers; `None`: as much as this machine's. A way that takes no time in any case: the tests' server
+    /// opens a connection for each file, as hosts no longer do.
+    pub mbit_per_s: Option<u32>,
+    /// How many times slower the page's thread is than on this machine. Chromium does not slow the worker.
+    pub slower: u32,
+}
+
+impl Conditions {
+    /// This machine, and a network that costs no time.
+    pub const HERE: Self = Self { mbit_per_s: None, slower: 1 };
+    /// A telephone some way from the next mast.
+    pub const SLOW: Self = Self { mbit_per_s: Some(10), slower: 4 };
+
+    fn apply(self, page: &Page) -> Result<()> {
+        if let Some(mbit_per_s) = self.mbit_per_s {
+            let bytes_per_s = u64::from(mbit_per_s) * 1_000_000 / 8;
+            let network =
+                json!({"offline": false, "latency": 0, "downloadThroughput": bytes_per_s, "uploadThroughput": bytes_per_s});
+            page.driver().cdp("Network.enable", &json!({}))?;
+            page.driver().cdp("Network.emulateNetworkConditions", &network)?;
+        }
+        page.driver().cdp("Emulation.setCPUThrottlingRate", &json!({"rate": self.slower})).map(drop)
+    }
+}
+
+/// From the click on a link until the first picture, the map of the first scenario, is on the screen, with nothing in the cache.
 ///
 /// # Errors
 /// If the browser does not start.
-pub fn first_view() -> Result<Duration> {
+pub fn first_view(conditions: Conditions) -> Result<Duration> {
     // The second frame after it is there: the first one has been painted by then.
     const WATCH: &str = "
         const watch = new MutationObserver(() => {
@@ -37,7 +93,8 @@ pub fn first_view() -> Result<Duration> {
             requestAnimationFrame(() => requestAnimationFrame(() => { window.firstPictureMs = performance.now(); }));
         });
         watch.observe(document, { childList: true, subtree: true });";
-    let page = Page::start(DESK, Motion::Full, Encoding::Brotli)?;
+    let page = Page::start(Encoding::Brotli)?;
+    conditions.apply(&page)?;
     let watch = WATCH.replace("SELECTOR", &format!("{FIRST_VIEW:?}"));
     page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }))?;
     page.open("");
@@ -45,7 +102,7 @@ pub fn first_view() -> Result<Duration> {
     Ok(Duration::from_secs_f64(took_ms / 1e3))
 }
 
-/// The times from one frame to the next while the page does what it does now, shortest first.
+/// The times from one frame to the next while the page does what it does now, shortest first: so many, or those of twenty seconds.
 ///
 /// # Errors
 /// If the page draws no frame.
@@ -53,7 +110,11 @@ pub fn frames(page: &Page, number: usize) -> Result<Vec<Duration>> {
     const COUNT: &str = "
         return new Promise(done => {
             const times = [];
-            const count = now => { times.push(now); times.length > arguments[0] ? done(times) : requestAnimationFrame(count); };
+            const count = now => {
+                times.push(now);
+                if (times.length > arguments[0] || now - times[0] > 20_000) done(times);
+                else requestAnimationFrame(count);
+            };
             requestAnimationFrame(count);
         })";
     let times = page.run(COUNT, &[json!(number)]);
@@ -62,6 +123,53 @@ pub fn frames(page: &Page, number: usize) -> Result<Vec<Duration>> {
         times.windows(2).map(|pair| Duration::from_secs_f64((pair[1] - pair[0]).max(0.0) / 1e3)).collect();
     frames.sort_unstable();
     Ok(frames)
+}
+
+/// A number of control planes (a multiple of four) in five seeds, for an hour in which nothing fails.
+///
+/// # Panics
+/// If the scenario that it is made from is another than it was.
+pub fn landscape(shoots: u64) -> Value {
+    const FROM: &str = "many-shoots";
+    let scenario = bundled().iter().find(|scenario| scenario.name == FROM).expect(FROM);
+    let mut file: Value = serde_json::from_str(scenario.json).expect("it is JSON");
+    for shoot in file["shoots"].as_array_mut().expect("shoots") {
+        shoot["count"] = json!(shoot["count"].as_u64().expect("a number") * shoots / 200);
+    }
+    for seed in file["seeds"].as_array_mut().expect("seeds") {
+        let pool = &mut seed["pools"][0];
+        (pool["minimum"], pool["maximum"]) = (json!(shoots * 12 / 100), json!(shoots * 4 / 10));
+    }
+    (file["duration"], file["faults"]) = (json!("1h"), json!([]));
+    let fields = file.as_object_mut().expect("fields");
+    fields.remove("expect");
+    fields.remove("observe_at");
+    file
+}
+
+/// From the moment when a scenario is pasted into the tab JSON until its verdict is on the screen.
+///
+/// # Errors
+/// If the tab does not take it.
+pub fn paste_to_verdict(page: &Page, scenario: &str) -> Result<Duration> {
+    // The verdict is another one than before, and no longer preliminary.
+    const PASTE: &str = "
+        const by = id => document.querySelector(`[data-testid=${id}]`);
+        const verdict = () => by('verdict')?.textContent ?? '';
+        const before = verdict();
+        by('json').focus();
+        by('json').select();
+        const pasted = performance.now();
+        if (!document.execCommand('insertText', false, arguments[0])) return null;
+        return new Promise(done => {
+            const look = () => {
+                const there = verdict() !== before && verdict().includes('Writes') && !by('so-far');
+                if (there) done(performance.now() - pasted); else requestAnimationFrame(look);
+            };
+            look();
+        })";
+    let took_ms = page.driver().execute(PASTE, &[json!(scenario)])?.as_f64().context("the tab JSON takes no text")?;
+    Ok(Duration::from_secs_f64(took_ms / 1e3))
 }
 
 /// A run from the scenario's text to its report.

@@ -132,15 +132,16 @@ impl Page {
     /// A browser on an empty page; [`open`](Self::open) goes to ours.
     #[track_caller]
     pub fn new(view: View) -> Self {
-        Self::start(view, Motion::Full, Encoding::Identity).unwrap_or_else(|error| panic!("{error:#}"))
+        let browser = expect_ok("a browser", Browser::start(Encoding::Identity, SiteData::Allowed, ServiceWorker::Hidden)).into();
+        expect_ok("an empty page", Self::of(&browser, view, Motion::Full))
     }
 
-    /// As [`new`](Self::new), with movement and the files' compression as given.
+    /// The page as users have it, with movement and a service worker, on a desk; its files compressed as given.
     ///
     /// # Errors
     /// If server or browser does not start.
-    pub fn start(view: View, motion: Motion, encoding: Encoding) -> Result<Self> {
-        Self::of(&Browser::start(encoding, SiteData::Allowed, ServiceWorker::Hidden)?.into(), view, motion)
+    pub fn start(encoding: Encoding) -> Result<Self> {
+        Self::of(&Browser::start(encoding, SiteData::Allowed, ServiceWorker::Found)?.into(), DESK, Motion::Full)
     }
 
     /// As [`new`](Self::new), without movement, in a browser that lets the page have its service worker, if its settings allow that.

@@ -1,6 +1,7 @@
 //! The outcome at first sight, and scenarios that are large: progress, Cancel, a map that says that it catches up.
 
 use serde_json::{Value, json};
+use zonefall_browser::measure::landscape;
 use zonefall_browser::page::{Page, story, story_in_motion};
 
 use crate::helpers::{go_to, link, lower, open_and_watch, open_done, playhead_s, raise, scenario, see_done, see_paused};
@@ -54,23 +55,6 @@ fn what_is_opened_plays_to_its_first_event_and_play_on_goes_on() {
     });
 }
 
-/// Two thousand control planes in five seeds, for an hour.
-fn two_thousand_shoots() -> String {
-    let mut file: Value = serde_json::from_str(scenario("many-shoots")).expect("it is JSON");
-    for shoot in file["shoots"].as_array_mut().expect("shoots") {
-        shoot["count"] = json!(shoot["count"].as_u64().expect("a number") * 10);
-    }
-    for seed in file["seeds"].as_array_mut().expect("seeds") {
-        let pool = &mut seed["pools"][0];
-        (pool["minimum"], pool["maximum"]) = (json!(240), json!(800));
-    }
-    (file["duration"], file["faults"]) = (json!("1h"), json!([]));
-    let fields = file.as_object_mut().expect("fields");
-    fields.remove("expect");
-    fields.remove("observe_at");
-    file.to_string()
-}
-
 #[test]
 fn a_large_scenario_pasted_while_playing_comes_to_its_end() {
     story_in_motion(|page| {
@@ -78,7 +62,7 @@ fn a_large_scenario_pasted_while_playing_comes_to_its_end() {
         page.see_first_view();
         raise(page, "scenario");
         page.click("tab-json");
-        page.fill("json", &two_thousand_shoots());
+        page.fill("json", &landscape(2_000).to_string());
         lower(page, "scenario");
         see_done(page);
         page.see_no("simulating");
