@@ -1,10 +1,11 @@
 //! Words of these stories: what a person does on this page, in one.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
+use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use zonefall_browser::page::Page;
 use zonefall_core::scenario::bundled;
@@ -22,6 +23,13 @@ pub(crate) fn link(text: &str) -> String {
 /// The link to a scenario with a bookmark.
 pub(crate) fn link_with_bookmark(text: &str, bookmark: &str) -> String {
     format!("{}.{}", link(text), pack(bookmark))
+}
+
+/// What is in a part of a link; nothing where that is damaged.
+pub(crate) fn unpack(part: &str) -> String {
+    let mut text = String::new();
+    let packed = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
+    DeflateDecoder::new(&packed[..]).read_to_string(&mut text).map_or_else(|_| String::new(), |_| text)
 }
 
 fn pack(text: &str) -> String {
