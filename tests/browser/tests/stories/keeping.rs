@@ -1,7 +1,7 @@
 //! What was broken, and where one was, is there again: after a reload, in another browser, from a file, and with Back.
 
 use serde_json::json;
-use zonefall_browser::page::{DESK, PHONE, Page, story};
+use zonefall_browser::page::{DESK, PHONE, Page, story, story_in_motion};
 
 use crate::helpers::{go_to, open_and_watch, open_done, playhead_s, see_done, unpack};
 
@@ -119,11 +119,12 @@ fn an_edit_right_before_a_reload_is_there_after_the_next_one_too() {
 
 #[test]
 fn back_leads_to_the_first_scenario_of_a_fresh_page() {
-    story(|page| {
+    // It plays: nothing but the start has put anything into the address.
+    story_in_motion(|page| {
         page.open("");
         page.see_first_view();
-        see_done(page);
-        let first = page.wait_for("the scenario in the address", || Some(page.fragment()).filter(|it| it.starts_with("z1.")));
+        let first = page.fragment();
+        assert!(first.starts_with("z1."), "{first}");
         page.choose("scenario-chooser", "two-zones-big");
         page.see_attribute("form-name", "value", "two-zones-big");
         page.wait_for("the step in the history", || {
@@ -138,14 +139,31 @@ fn back_leads_to_the_first_scenario_of_a_fresh_page() {
 
 #[test]
 fn back_finds_a_branch_that_was_renamed_and_then_deleted() {
+    const TWO_BACK: &str = "return new Promise(done => {
+        addEventListener('hashchange', () => setTimeout(done, 100), { once: true });
+        history.go(-2);
+    })";
     story(|page| {
         break_a_zone(page);
         page.press("Space");
+        see_kept(page, CUT);
+        // Another branch leaves it, and then it is renamed: the step before has its old name.
+        page.press("m");
+        page.see("branch-chooser", "has power again");
+        page.press("Space");
+        see_kept(page, "has power again");
+        page.choose("branch-chooser", CUT);
+        see_branch(page, CUT);
+        page.wait_for("the step to it", || unpack(page.fragment().split('.').nth(2)?).contains("\"shown\":1").then_some(()));
         page.click("branch-menu");
         page.click("branch-rename");
         page.fill("branch-name", "two zones dark");
         page.press("Enter");
         see_branch(page, "two zones dark");
+        see_kept(page, "two zones dark");
+        page.run(TWO_BACK, &[]);
+        see_branch(page, "two zones dark");
+        assert_eq!(page.texts("[data-testid=branch-chooser] option").len(), 3, "no branch is lost");
         let before = see_kept(page, "two zones dark");
         page.click("branch-menu");
         page.click("branch-delete");
