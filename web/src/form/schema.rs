@@ -224,7 +224,7 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
             ctx.text(path, &label, As::Json)
         }
         [_, ..] if ctx.get(path).is_object() => ctx.text(path, &label, As::Json),
-        [one] if takes(one, "array") => match one.get("items").map(words).filter(|words| !words.is_empty()) {
+        [one] if takes(one, "array") => match one.get("items").map(self::words).filter(|words| !words.is_empty()) {
             Some(words) => ctx.checks(path, &label, words, schema.get("default").unwrap_or(&Value::Null)),
             None => ctx.text(path, &label, As::Names),
         },

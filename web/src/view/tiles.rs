@@ -251,7 +251,9 @@ mod tests {
         let three: Vec<&str> = value.split(" → ").collect();
         assert!(three.len() == 3 && three[0].ends_with("ms") && three[1].ends_with(" s"), "{value}");
         assert_eq!(api(&report), None);
-        assert_eq!(cost(&report, None).detail, "no prices in the scenario");
+        // Three m5.large for 730 h, three volumes of 25 GiB, and bytes between zones.
+        let tile = cost(&report, None);
+        assert_eq!((tile.value.as_str(), tile.detail.as_str()), ("$270.35 a month", "$29.42 of it between zones"));
     }
 
     #[test]

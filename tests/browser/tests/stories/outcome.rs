@@ -13,7 +13,8 @@ fn tiles_tell_the_outcome_and_open_their_tabs() {
         page.see("tile-quorum", "held");
         page.see("tile-quorum", "1 failure tolerated, 0 at worst");
         page.see("tile-latency", "→ 5 s →");
-        page.see("tile-cost", "no prices in the scenario");
+        page.see("tile-cost", "$270.35 a month");
+        page.see("tile-cost", "$29.42 of it between zones");
         assert!(!page.is_there("tile-api"));
         for (tile, tab) in [("tile-latency", "tab-latency"), ("tile-cost", "tab-cost"), ("tile-quorum", "tab-availability")] {
             page.tab_to(tile);

@@ -2,7 +2,6 @@
 
 use yew::prelude::*;
 use zonefall_core::report::{CostSplit, PriceReport, Report, TOLERANCE_NOTE};
-use zonefall_core::scenario::prices::PriceBookName;
 use zonefall_core::scenario::text::dollars;
 
 use super::report::rows;
