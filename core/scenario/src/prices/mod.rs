@@ -361,9 +361,15 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// The price of a machine.
+    /// The price of a machine: its own, or else of the cheapest type in the book that has as much. (What a node has for pods is less than
+    /// its type has.)
     pub fn machine(&self, shape: Shape) -> Option<&Price> {
-        self.prices.iter().find(|price| price.item == Item::Machine(shape))
+        let holds = |price: &&Price| match price.item {
+            Item::Machine(own) => price.check != Check::Given && own.cpu_milli >= shape.cpu_milli && own.memory >= shape.memory,
+            _ => false,
+        };
+        let own = self.prices.iter().find(|price| price.item == Item::Machine(shape));
+        own.or_else(|| self.prices.iter().filter(holds).min_by(|a, b| a.usd.total_cmp(&b.usd)))
     }
 
     /// The price of a volume: by size, or of the smallest tier that holds it.

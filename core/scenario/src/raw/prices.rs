@@ -23,7 +23,7 @@ pub struct RawPrices {
     )]
     pub books: Option<Vec<PriceBookName>>,
     /// Shape that all machines are charged as: `<CPUs>cpu-<GiB>gib`.
-    #[schemars(extend("x-default" = "as what they are (`pools[].machine`)", "x-source" = "clouds charge by the type of machine"))]
+    #[schemars(extend("x-default" = "as what they are (`pools[].machine`), by the cheapest type in the book that has as much", "x-source" = "clouds charge by the type of machine"))]
     pub machine: Option<String>,
     /// Custom prices: of a provider without a book, or to override those in its book.
     #[schemars(length(max = 1_000))]

@@ -135,14 +135,24 @@ fn a_book_is_the_default_where_it_has_all_prices() {
     assert_eq!(charging(&read(json!({"books": []}))), [""; 0]);
     assert_eq!(charging(&read(json!({"custom": mine()}))), ["mine "]);
     let mut odd = landscape(json!([{"name": "s", "seed": "seed"}]));
-    odd["seeds"][0]["pools"][0]["machine"] = json!({"cpu": 7, "memory": "32GiB"});
+    odd["seeds"][0]["pools"][0]["machine"] = json!({"cpu": 700, "memory": "32GiB"});
     let odd = Scenario::from_json(&odd.to_string()).expect("it is right");
     let warning = "prices: expected a price of it in `prices.custom`, 0 where it is free, or `books: []` for no costs; \
-                   found no price of aws for a machine of 7cpu-32gib: no costs are computed";
+                   found no price of aws for a machine of 700cpu-32gib: no costs are computed";
     assert_eq!(
         (charging(&odd).len(), odd.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()),
         (0, vec![warning.to_owned()])
     );
+}
+
+/// What a node has for pods is less than its type has.
+#[test]
+fn a_machine_that_is_no_type_is_charged_as_one_that_has_as_much() {
+    let aws = PriceBookName::AwsEuWest1.book().charges();
+    let of = |cpu_milli, gib: u64| aws.machine(Shape { cpu_milli, memory: gib << 30 }).map(|price| price.what.to_string());
+    let [xlarge, large4] = ["m5.xlarge", "m5.4xlarge"].map(|what| Some(what.to_owned()));
+    assert_eq!([of(4_000, 16), of(3_900, 15), of(15_800, 60), of(2_000, 33)], [xlarge.clone(), xlarge, large4.clone(), large4]);
+    assert_eq!(of(15_800, 100_000), None);
 }
 
 /// A node is its members'. A volume is there from when its member is added on; one that the file names, from the start.
@@ -252,8 +262,8 @@ fn each_mistake_has_its_message() {
         "prices.machine: expected CPUs and GiB of memory, such as \"8cpu-32gib\"; found \"large\"",
     );
     check(
-        json!({"books": ["gcp-europe-west1"], "machine": "3cpu-32gib"}),
-        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of gcp for a machine of 3cpu-32gib",
+        json!({"books": ["gcp-europe-west1"], "machine": "300cpu-32gib"}),
+        "prices: expected a price of it in `prices.custom`, 0 where it is free; found no price of gcp for a machine of 300cpu-32gib",
     );
     check(
         json!({"custom": mine()[..2]}),

@@ -64,7 +64,9 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMod
             prices.providers.clear();
         }
     } else {
-        missing.into_iter().for_each(|found| ctx.error("prices", found, PRICE_OF_IT));
+        for found in missing {
+            ctx.error("prices", found, PRICE_OF_IT);
+        }
         prices.providers.iter().for_each(|provider| same_unit(ctx, provider));
     }
     prices

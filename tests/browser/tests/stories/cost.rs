@@ -8,7 +8,7 @@ use zonefall_core::scenario::text::{bytes, dollars};
 use zonefall_core::sim::Options;
 
 use crate::access::no_barriers;
-use crate::helpers::{go_to, open_done, pause, scenario};
+use crate::helpers::{go_to, lower, open_done, pause, raise, scenario};
 
 /// A node crashes; charged by three providers.
 const OUTAGE: &str = "node-failure-zone";
@@ -109,5 +109,26 @@ fn latency_is_told_by_path_and_a_bill_is_asked_for() {
         page.click("tab-cost");
         page.see("no-prices", "\"prices\"");
         page.see_no("chart");
+    });
+}
+
+/// AWS is the default. Another one is a second bill, and none is no bill.
+#[test]
+fn providers_are_boxes_in_the_form() {
+    story(|page| {
+        let check = |book: &str| page.click(&format!("form-prices-books-{book}"));
+        open_done(page, "zone-outage");
+        raise(page, "scenario");
+        page.click_on("[data-testid=section-prices] > summary");
+        check("gcp-europe-west1");
+        lower(page, "scenario");
+        page.see("tile-provider", "gcp europe-west1");
+        raise(page, "scenario");
+        for book in ["gcp-europe-west1", "aws-eu-west-1"] {
+            check(book);
+        }
+        no_barriers(page, "prices of none");
+        lower(page, "scenario");
+        page.see("tile-cost", "no prices in the scenario");
     });
 }
