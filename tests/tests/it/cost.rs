@@ -147,7 +147,7 @@ fn costs_have_nine_fields_and_are_there_where_there_are_prices() {
     assert!(
         found["prices"].as_array().is_some_and(|rows| rows.iter().all(|row| !row["source"].is_null() && !row["check"].is_null()))
     );
-    json.as_object_mut().expect("an object").shift_remove("prices");
+    json["prices"] = json!({"books": []});
     let free = report(&json);
     let plain = free.to_json();
     assert!(["cost", "prices", "bill", "tolerance_cost"].iter().all(|field| plain.get(field).is_none()));

@@ -107,7 +107,7 @@ fn the_verdicts_moments_lead_to_the_lanes_of_their_cluster() {
     story(|page| {
         open_done(page, "two-zones-small");
         page.see_among(".lanes .whose", "etcd-");
-        page.click_on(".verdict-cluster:last-child [data-testid='verdict-moment']");
+        page.click_on(".verdict-cluster:last-of-type [data-testid='verdict-moment']");
         page.see_among(".lanes .whose", "etcd-ev");
         page.see_among(WIDE_OUTAGE, "writes unavailable for");
     });
