@@ -9,8 +9,7 @@ use zonefall_core::report::{
 use zonefall_core::scenario::text;
 
 use crate::output::HEAD;
-use crate::page::Page;
-use crate::table::clock;
+use crate::page::{Page, clock};
 
 /// The tables about Kubernetes; none for a scenario without it.
 pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {

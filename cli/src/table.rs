@@ -10,7 +10,7 @@ use zonefall_core::scenario::text;
 use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
-use crate::page::Page;
+use crate::page::{Page, clock};
 use crate::{kube, prices};
 
 /// The whole report, with ANSI styles.
@@ -267,23 +267,5 @@ fn kind(kind: OutageKind) -> &'static str {
         OutageKind::Write => "write",
         OutageKind::ReadLinearizable => "linearizable read",
         OutageKind::ReadSerializable => "serializable read",
-    }
-}
-
-/// A moment as hours, minutes and seconds to the millisecond: `0:01:01.303`.
-pub(crate) fn clock(s: f64) -> String {
-    let ms = (s * 1e3).round() as u64;
-    let (h, min, s, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
-    format!("{h}:{min:02}:{s:02}.{ms:03}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_easy_on_the_eye() {
-        assert_eq!(clock(61.303), "0:01:01.303");
-        assert_eq!(clock(7_325.0), "2:02:05.000");
     }
 }

@@ -6,9 +6,9 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{BLUE, Canvas, GREEN, PURPLE, VERMILLION};
+use crate::canvas::Canvas;
 use crate::frame::{Frame, Margins};
-use crate::look::Look;
+use crate::look::{BLUE, GREEN, Look, PURPLE, VERMILLION};
 use crate::scale::{ceiling, moments, round, seconds};
 
 const MARGINS: Margins = Margins { left: 80, right: 160, top: 56, bottom: 48 };

@@ -7,9 +7,9 @@ use zonefall_core::report::{CostKind, ProviderBill, Report};
 use zonefall_core::scenario::text::dollars;
 
 use crate::Drawn;
-use crate::canvas::{COLOURS, Canvas};
+use crate::canvas::Canvas;
 use crate::frame::{Frame, Margins};
-use crate::look::Look;
+use crate::look::{COLOURS, Look};
 use crate::scale;
 
 const MARGINS: Margins = Margins { left: 80, right: 250, top: 56, bottom: 48 };

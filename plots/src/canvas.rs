@@ -11,17 +11,8 @@ use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
 use crate::frame::{Frame, Margins, Theme};
-use crate::look::{Look, dashed};
+use crate::look::{Look, ORANGE, VERMILLION, dashed};
 use crate::scale::ticks;
-
-/// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).
-pub(crate) const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION];
-pub(crate) const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
-pub(crate) const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
-pub(crate) const GREEN: RGBColor = RGBColor(0x00, 0x9e, 0x73);
-pub(crate) const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
-pub(crate) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
-pub(crate) const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 
 /// Height of ordinary words in pixels.
 const SMALL: i32 = 12;

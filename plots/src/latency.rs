@@ -6,9 +6,9 @@ use plotters::prelude::DrawingBackend;
 use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, BLUE, Canvas, ORANGE, SKY, VERMILLION};
+use crate::canvas::{Anchor, Canvas};
 use crate::frame::{Frame, Margins};
-use crate::look::Look;
+use crate::look::{BLUE, Look, ORANGE, SKY, VERMILLION};
 use crate::scale::seconds;
 use crate::windows::{last, pieces};
 

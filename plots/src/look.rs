@@ -2,7 +2,14 @@
 
 use plotters::style::RGBColor;
 
-use crate::canvas::COLOURS;
+/// Okabe and Ito's colours, black and yellow left out (one is ink, the other too light for a line).
+pub(crate) const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION];
+pub(crate) const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+pub(crate) const ORANGE: RGBColor = RGBColor(0xe6, 0x9f, 0x00);
+pub(crate) const GREEN: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+pub(crate) const PURPLE: RGBColor = RGBColor(0xcc, 0x79, 0xa7);
+pub(crate) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
+pub(crate) const VERMILLION: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 
 /// Colour and dashes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use plotters::style::RGBColor;
 use zonefall_core::report::{EtcdReport, OutageKind, Report};
 
 use crate::Drawn;
-use crate::canvas::{Anchor, COLOURS, Canvas, ORANGE, VERMILLION, width};
+use crate::canvas::{Anchor, Canvas, width};
 use crate::frame::{Frame, Margins};
+use crate::look::{COLOURS, ORANGE, VERMILLION};
 use crate::scale::seconds;
 
 /// Height of a lane in pixels.

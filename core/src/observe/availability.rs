@@ -131,3 +131,6 @@ fn row(causes: &Causes, outage: Outage, end: Time) -> OutageReport {
         root_cause: causes.of(&outage),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -245,6 +245,3 @@ impl Observer for Causes {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

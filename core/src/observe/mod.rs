@@ -24,6 +24,7 @@ pub mod describe;
 pub mod durability;
 pub mod failovers;
 pub mod faults;
+mod histogram;
 pub mod kube;
 pub mod leaders;
 mod passive;

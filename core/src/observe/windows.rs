@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::requests::{histogram, ms, time};
+use super::histogram::{histogram, ms, time};
 use super::traffic;
 use crate::kernel::time::{Duration, Time};
 use crate::record::RequestResult;

@@ -5,7 +5,8 @@
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::sim::view::SimulationView;
 
-use super::branch::{Branch, BranchRun};
+use super::branch::Branch;
+use super::branch_run::BranchRun;
 use super::protocol::BranchId;
 
 /// What is asked for.
@@ -69,7 +70,7 @@ impl Cursor {
 
     /// Goes on to `at`, for `events` events at most; whether it got there.
     pub fn advance(&mut self, branch: &Branch, at: Time, events: u64) -> bool {
-        // A deed that cannot be done ends the branch before anybody can look behind it.
+        // An intervention that cannot be done ends the branch before anybody can look behind it.
         self.branch_run.advance(&branch.interventions, at, events).unwrap_or(true)
     }
 

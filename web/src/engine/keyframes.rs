@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use zonefall_core::kernel::time::Time;
 
-use super::branch::BranchRun;
+use super::branch_run::BranchRun;
 
 /// How much memory and patience a session has.
 #[derive(Clone, Copy, Debug)]

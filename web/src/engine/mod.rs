@@ -10,6 +10,7 @@
 //! `remote` are glue, and exist in wasm alone.
 
 pub mod branch;
+pub mod branch_run;
 pub mod cursor;
 pub mod keyframes;
 pub mod protocol;

@@ -80,7 +80,7 @@ pub enum WorkerRequest {
         messages: bool,
     },
     /// A picture at the next (or previous) engine event of the shown branch, message by message, seen from `at`. What happens at one
-    /// instant is one step; a deed is one too.
+    /// instant is one step; an intervention is one too.
     Step {
         /// Which scenario.
         load: LoadId,
@@ -161,7 +161,7 @@ pub enum WorkerResponse {
         /// The event stepped to, in plain words; empty after a look.
         event: String,
     },
-    /// The worker gave a branch up: too much memory, time that does not move, or a deed that cannot be done. Why, in plain words.
+    /// The worker gave a branch up: too much memory, time that does not move, or an intervention that cannot be done. Why, in plain words.
     GaveUp {
         /// Which scenario.
         load: LoadId,

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::scenario::Scenario;
 
-use super::branch::{Branch, BranchRun};
+use super::branch::Branch;
+use super::branch_run::BranchRun;
 use super::cursor::{Cursor, ViewRequest};
 use super::keyframes::{Keyframes, Limits, Watermark};
 use super::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};

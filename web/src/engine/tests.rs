@@ -238,7 +238,7 @@ fn steps_go_there_and_back_again() {
         assert_eq!((&world(view.clone()), &event), (expected, said));
         at = view.at;
     }
-    // A deed is a step.
+    // An intervention is a step.
     worker.fork(1, 0, s(61), cut(1, None));
     worker.finish();
     let mut last = Time::from_nanos(s(61).as_nanos() - 1);

@@ -52,7 +52,7 @@ pub struct State {
     pub scenario: Option<Rc<Scenario>>,
     /// Number of the scenario in the worker.
     pub load: LoadId,
-    /// Branches, 0 first. Undo of a deed goes back to the parent.
+    /// Branches, 0 first. Undo of an intervention goes back to the parent.
     pub branches: TiVec<BranchId, Branch>,
     /// The branch on the screen: an index into `branches`.
     pub shown: BranchId,
@@ -96,7 +96,7 @@ pub struct Branch {
     pub id: BranchId,
     /// What it is called: "as written", "zone eu-west-1a lost power at 1m 2s".
     pub name: String,
-    /// Where it left which branch, and by what deed; `None` for the scenario as written.
+    /// Where it left which branch, and by what intervention; `None` for the original scenario.
     pub fork: Option<(BranchId, Time, Intervention)>,
     /// It is listed no more. (Its number stays taken.)
     pub deleted: bool,

@@ -3,8 +3,7 @@
 //! Which fields refer to what is the file format's business (`zonefall_core::scenario::raw`): a reference is told by its key.
 
 use serde_json::Value;
-
-use super::document::Step;
+use zonefall_core::scenario::Step;
 
 /// Keys whose text (or whose list's texts) names such a thing.
 const ZONE: &[&str] = &["zone", "zones", "between", "from"];

@@ -53,7 +53,7 @@ pub enum Key {
     Home,
     /// To the end.
     End,
-    /// To the deeds of the selected.
+    /// To the interventions on the selected.
     Fork,
     /// Kill the selected.
     Kill,

@@ -12,7 +12,7 @@ use super::same::Same;
 pub(crate) struct VerdictProps {
     /// The report so far.
     pub report: Option<Same<Report>>,
-    /// Whether a deed was done: the scenario's expectations are of what it says itself.
+    /// Whether somebody intervened: the scenario's expectations are of what it says itself.
     pub forked: bool,
     /// Whether there is a scenario to have one about.
     pub loaded: bool,

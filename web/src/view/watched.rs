@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a moment of the verdict   -> its cluster, its outage       the playhead leaves -> the part it is in
-//!   the first outage was seen -> the outage                    a deed is done      -> the seconds after it
+//!   the first outage was seen -> the outage                    an intervention     -> the seconds after it
 //! ```
 
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub(crate) struct View {
     pub on_zoom: Callback<Zoom>,
     /// A moment of a cluster.
     pub on_visit: Callback<(String, f64)>,
-    /// Where actions go: deeds are watched from near.
+    /// Where actions go: interventions are watched from near.
     pub dispatch: Callback<Action>,
 }
 

@@ -119,8 +119,8 @@ fn back_goes_to_the_branch_before_without_simulating_anything_again() {
     let (_, _, push) = kept(&script.state.apply(Action::Select(Some(member)))).unwrap();
     assert!(!push, "what is selected is no step to come back to");
     let fault = zonefall_core::scenario::NodeCrash(zonefall_core::scenario::FaultTarget::Named(zonefall_core::ids::NodeId(0)));
-    let deed = crate::engine::protocol::Intervention::Inject { fault: fault.into(), lasts: None };
-    let (text, second, push) = kept(&script.state.apply(Action::Intervene(deed))).unwrap();
+    let intervention = crate::engine::protocol::Intervention::Inject { fault: fault.into(), lasts: None };
+    let (text, second, push) = kept(&script.state.apply(Action::Intervene(intervention))).unwrap();
     assert!(push);
     let load = script.state.load;
     let effects = script.state.apply(Action::Return(first.0.to_string(), first.1));

@@ -1,4 +1,4 @@
-//! Deeds, branches, and workers that are lost.
+//! Interventions, branches, and workers that are lost.
 
 use super::script::{KILLED, at_two_minutes, progress};
 use crate::engine::protocol::{BranchId, LoadId, WorkerResponse};

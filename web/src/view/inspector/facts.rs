@@ -9,15 +9,12 @@ use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
 use super::interventions::touches;
-use super::objects;
+use super::{Fact, objects};
 use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
 use crate::view::map::shapes::sign;
 use zonefall_core::scenario::text::count;
-
-/// Name, value, and the class of its colour.
-pub(super) type Fact = (&'static str, String, &'static str);
 
 /// The thing's name and kind.
 pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static str) {

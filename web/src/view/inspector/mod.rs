@@ -20,6 +20,9 @@ use crate::state::{Action, PlaybackCommand, Selection};
 use buttons::Interventions;
 use facts::{facts, heading, is_about};
 
+/// Name, value, and the class of its colour.
+type Fact = (&'static str, String, &'static str);
+
 /// Events shown before and after now.
 const FEW: usize = 4;
 

@@ -12,7 +12,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::text;
 use zonefall_core::sim::view::SimulationView;
 
-use super::facts::Fact;
+use super::Fact;
 use super::interventions::touches;
 use crate::state::Selection;
 use crate::view::labels::clock;

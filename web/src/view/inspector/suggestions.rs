@@ -13,7 +13,7 @@ use crate::state::{Action, Selection};
 use crate::view::focus::focus_soon;
 use crate::view::labels::clock;
 
-/// A deed with the words for it.
+/// An intervention with the words for it.
 struct Suggestion {
     id: &'static str,
     words: String,

@@ -3,46 +3,13 @@
 use yew::prelude::*;
 
 use super::kube_items::{kube_head, pods_bar, seen};
+use super::label;
 use super::layout::{LinkPlace, Rect, ZONE_HEAD};
 use super::model::{ClientFace, LinkFace, MemberFace, NodeFace, ZoneFace, cut_words, weight};
 use super::objects::NodeObject;
+use super::pick::{Pick, frame};
 use super::shapes::{px, shape};
-use super::{element_id, label};
-use crate::state::{Action, Panel, Selection, UiAction};
-
-/// What every selectable thing needs.
-#[derive(Clone, Debug, PartialEq, Properties)]
-pub(crate) struct Pick {
-    /// What it is.
-    pub is: Selection,
-    /// Whether it is selected.
-    pub selected: bool,
-    /// Whether the tabulator stops here: one thing of the map at a time.
-    pub stop: bool,
-    /// Whether the inspector is a sheet, which comes up when it is chosen.
-    pub sheet: bool,
-    /// What to do when it is chosen.
-    pub dispatch: Callback<Action>,
-}
-
-impl Pick {
-    /// A group that can be chosen; `name` says what a sighted person sees.
-    pub(crate) fn wrap(&self, class: Classes, name: String, testid: String, inside: Html) -> Html {
-        let (is, sheet, dispatch) = (self.is, self.sheet, self.dispatch.clone());
-        let onclick = move |event: MouseEvent| {
-            event.stop_propagation();
-            dispatch.emit(Action::Select(Some(is)));
-            if sheet {
-                dispatch.emit(Action::Ui(UiAction::Sheet(Some(Panel::Inspector))));
-            }
-        };
-        html! {
-            <g id={element_id(is)} class={classes!("item", class, self.selected.then_some("selected"))} role="button"
-                tabindex={if self.stop { "0" } else { "-1" }} aria-label={name} aria-pressed={self.selected.to_string()}
-                data-testid={testid} {onclick}>{ inside }</g>
-        }
-    }
-}
+use crate::state::Selection;
 
 #[derive(Clone, Debug, PartialEq, Properties)]
 pub(crate) struct ZoneProps {
@@ -262,17 +229,6 @@ pub(crate) fn Link(props: &LinkProps) -> Html {
         </>
     };
     pick.wrap(class, label::link(face, ends), format!("map-link-{}-{}", ends.0, ends.1), inside)
-}
-
-/// A box with the ring that shows focus and selection.
-pub(crate) fn frame(rect: Rect, radius: f64) -> Html {
-    let Rect { x, y, w, h } = rect;
-    html! {
-        <>
-            <rect class="frame" x={px(x)} y={px(y)} width={px(w)} height={px(h)} rx={px(radius)} />
-            <rect class="ring" x={px(x - 2.0)} y={px(y - 2.0)} width={px(w + 4.0)} height={px(h + 4.0)} rx={px(radius + 2.0)} />
-        </>
-    }
 }
 
 /// Where the keyboard finds a thing: the middle of a box or of a link's words.

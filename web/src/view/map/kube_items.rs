@@ -2,9 +2,9 @@
 
 use yew::prelude::*;
 
-use super::items::{Pick, frame};
 use super::layout::{BAR, Layout, NODE_HEAD, Rect};
 use super::objects::{Mark, NodeObject, Objects, Thing};
+use super::pick::{Pick, frame};
 use super::shapes::px;
 use crate::state::Selection;
 

@@ -14,15 +14,16 @@
 mod link;
 #[cfg(test)]
 mod tests;
+mod tray;
 
 use zonefall_core::ids::{ClientId, EtcdId, TiVec, ZoneId};
 use zonefall_core::scenario::{Client, Scenario};
 
 use super::crowd::{Card, Crowd};
-use super::tray::{self, Tray};
 use crate::state::Selection;
 use link::link;
 pub use link::{Curve, LinkPlace, way};
+use tray::Tray;
 
 /// A rectangle, in CSS pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

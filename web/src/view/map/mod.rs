@@ -16,10 +16,10 @@ pub mod layout;
 mod messages;
 pub mod model;
 pub mod objects;
+mod pick;
 mod scene;
 pub mod shapes;
 mod table;
-mod tray;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;

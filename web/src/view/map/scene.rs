@@ -8,12 +8,13 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::{Direction, Scenario};
 use zonefall_core::sim::view::SimulationView;
 
-use super::items::{Client, Link, Member, Node, Pick, Zone};
+use super::items::{Client, Link, Member, Node, Zone};
 use super::keys::{self, Way};
 use super::kube_items::{ThingItem, words};
 use super::layout::Layout;
 use super::model::{Model, NodeFace, model};
 use super::objects::Objects;
+use super::pick::Pick;
 use super::shapes::px;
 use super::{element_id, layout};
 use crate::state::{Action, Selection};

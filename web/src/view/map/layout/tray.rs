@@ -1,9 +1,9 @@
 //! The tray above the zones: what the signs mean, and the pods that have no node.
 
-use super::crowd::Crowd;
-use super::layout::Rect;
-use super::objects::Mark;
+use super::Rect;
 use crate::state::Selection;
+use crate::view::map::crowd::Crowd;
+use crate::view::map::objects::Mark;
 
 /// Where everything of the tray stands.
 #[derive(Clone, Debug, PartialEq)]
