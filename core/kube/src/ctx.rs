@@ -3,7 +3,6 @@
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 
-use crate::controller::{Controller, Due};
 use crate::event::KubeEvent;
 use crate::name::PodName;
 use crate::record::{KubeRecord, Replica, Verb};
@@ -14,7 +13,6 @@ use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
@@ -234,28 +232,6 @@ impl ClusterCtx<'_> {
     /// Tells a fact of this cluster.
     pub fn record(&mut self, record: KubeRecord) {
         self.out.record((self.cluster, record));
-    }
-
-    /// Adds a key to a work queue of the controller that is at work.
-    pub fn enqueue(&mut self, queue: u8, key: u32) {
-        self.notifications.push(Notification { controller: None, queue, key });
-    }
-
-    /// Adds a key to a work queue of another controller of this cluster.
-    pub fn notify<C: Controller>(&mut self, queue: u8, key: u32) {
-        self.notifications.push(Notification { controller: Some(TypeId::of::<C>()), queue, key });
-    }
-
-    /// Queues a timer of the controller that is at work.
-    pub fn timer(&mut self, at: Time, due: Due) {
-        self.schedule(at, KubeEvent::Due { controller: self.controller, due });
-    }
-
-    /// Moves the only timer of the controller that is at work, or cancels it; a deadline that is the same keeps its event.
-    pub fn rearm(&mut self, timer: &mut Timer, deadline: Option<Time>) {
-        if let Some((at, generation)) = timer.rearm(deadline) {
-            self.timer(at, Due::at(generation));
-        }
     }
 
     /// A stream of draws for something of this cluster.

@@ -1,6 +1,5 @@
 //! What waits in the queue for a cluster. Events of timers carry a generation: those of an earlier one are void.
 
-use crate::controller::Due;
 use crate::spec::Component;
 use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{NodeKey, PodId};
@@ -86,3 +85,19 @@ pub enum KubeEvent {
 
 // An event of the queue must not grow by this one.
 const _: () = assert!(size_of::<KubeEvent>() <= 16);
+
+/// A timer of a controller that fires. What the numbers mean is the controller's affair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// What it is about.
+    pub key: (u32, u32),
+    /// Generation of the timer.
+    pub generation: Generation,
+}
+
+impl Due {
+    /// The only timer of a controller.
+    pub const fn at(generation: Generation) -> Self {
+        Self { key: (0, 0), generation }
+    }
+}

@@ -29,15 +29,18 @@ pub mod scheduler;
 pub mod stateful;
 pub mod taint_eviction;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::ctx::ClusterCtx;
+use crate::ctx::{ClusterCtx, Notification};
+pub use crate::event::Due;
+use crate::event::KubeEvent;
 use crate::kubelet::Kubelet;
 use crate::spec::{Component, KubeClusterSpec};
 use crate::store::{Change, Store};
-use zonefall_kernel::timer::Generation;
+use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::NodeKey;
@@ -55,22 +58,6 @@ pub struct State {
     pub switched_off: Vec<NodeKey>,
     /// Where the leader of each component runs, while it can act.
     pub leaders: [Option<HostId>; Component::ALL.len()],
-}
-
-/// A timer of a controller that fires. What the numbers mean is the controller's affair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Due {
-    /// What it is about.
-    pub key: (u32, u32),
-    /// Generation of the timer.
-    pub generation: Generation,
-}
-
-impl Due {
-    /// The only timer of a controller.
-    pub const fn at(generation: Generation) -> Self {
-        Self { key: (0, 0), generation }
-    }
 }
 
 /// Kubernetes' own controllers. What must come before what, for changes that several are notified of in one instant:
@@ -160,5 +147,30 @@ pub trait Controller: Any + Debug + Send + Sync {
 impl Clone for Box<dyn Controller> {
     fn clone(&self) -> Self {
         (**self).boxed()
+    }
+}
+
+/// What the controller that is at work asks of the framework.
+impl ClusterCtx<'_> {
+    /// Adds a key to a work queue of the controller that is at work.
+    pub fn enqueue(&mut self, queue: u8, key: u32) {
+        self.notifications.push(Notification { controller: None, queue, key });
+    }
+
+    /// Adds a key to a work queue of another controller of this cluster.
+    pub fn notify<C: Controller>(&mut self, queue: u8, key: u32) {
+        self.notifications.push(Notification { controller: Some(TypeId::of::<C>()), queue, key });
+    }
+
+    /// Queues a timer of the controller that is at work.
+    pub fn timer(&mut self, at: Time, due: Due) {
+        self.schedule(at, KubeEvent::Due { controller: self.controller, due });
+    }
+
+    /// Moves the only timer of the controller that is at work, or cancels it; a deadline that is the same keeps its event.
+    pub fn rearm(&mut self, timer: &mut Timer, deadline: Option<Time>) {
+        if let Some((at, generation)) = timer.rearm(deadline) {
+            self.timer(at, Due::at(generation));
+        }
     }
 }
