@@ -3,6 +3,7 @@
 mod budgets;
 mod claims;
 mod endpoints;
+mod machines;
 mod nodes;
 mod selection;
 
@@ -13,7 +14,6 @@ use smallvec::SmallVec;
 
 use crate::claim::{Attachment, Claim};
 use crate::ctx::ClusterCtx;
-use crate::machine::MachineTables;
 use crate::name::{MachineName, NodeName, PodName};
 use crate::reasons::Reasons;
 use crate::record::{KubeRecord, NodeFact, PodFact, Ready};
@@ -23,6 +23,7 @@ use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
 use crate::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Role, Workload};
 pub use budgets::BudgetId;
+pub use machines::MachineTables;
 use selection::Selections;
 use zonefall_kernel::time::Time;
 use zonefall_network::{HostId, Network};

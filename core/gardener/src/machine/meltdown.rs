@@ -5,7 +5,8 @@
 //! counting while its deletion fails, a machine deployment gives up exactly one machine for as long as the cloud cannot delete it.
 
 use zonefall_kernel::time::Duration;
-use zonefall_kube::machine::{MachineTables, Phase};
+use zonefall_kube::machine::Phase;
+use zonefall_kube::store::MachineTables;
 use zonefall_scenario::ids::MachineDeploymentId;
 
 /// When a machine that may not be given up yet is looked at again (`machineutils.ShortRetry`).

@@ -3,11 +3,10 @@
 
 use crate::distribute::int_or_percent_over_zones;
 use zonefall_kube::ctx::ClusterCtx;
-use zonefall_kube::machine::Phase;
-use zonefall_kube::machine::{MachineSet, MachineTables};
+use zonefall_kube::machine::{MachineSet, Phase};
 use zonefall_kube::rule::rollout::{ReplicaSet, RollingUpdate};
 use zonefall_kube::spec::PoolShare;
-use zonefall_kube::store::Store;
+use zonefall_kube::store::{MachineTables, Store};
 use zonefall_scenario::ids::MachineDeploymentId;
 
 /// Machines that each machine set of a machine deployment is to have now.
