@@ -1,10 +1,12 @@
-//! The objects of a plane's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch.
+//! The objects of a cluster's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch. Each kind
+//! of object has a file; how many pods of which revision a workload is to have stands here.
 
 mod budgets;
 mod claims;
 mod endpoints;
 mod machines;
 mod nodes;
+mod pods;
 mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,74 +14,20 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::claim::{Attachment, Claim};
+use crate::claim::Claim;
 use crate::ctx::ClusterCtx;
-use crate::name::{MachineName, NodeName, PodName};
-use crate::reasons::Reasons;
-use crate::record::{KubeRecord, NodeFact, PodFact, Ready};
+use crate::name::{NodeName, PodName};
 use crate::revision::Revisions;
 use crate::rule::budget::Status;
-use crate::rule::labels::{Labels, Symbol};
-use crate::rule::taints::{Effect, Taint};
-use crate::spec::{KubeClusterSpec, NodeSpec, NodeTemplate, Resources, Role, Workload};
+use crate::rule::labels::Symbol;
+use crate::spec::{KubeClusterSpec, NodeSpec, Workload};
 pub use budgets::BudgetId;
 pub use machines::MachineTables;
+pub use nodes::Node;
+pub use pods::Pod;
 use selection::Selections;
-use zonefall_kernel::time::Time;
-use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, ServiceId, TiVec, WorkloadId, ZoneId};
-
-/// A pod as the API has it. What runs of it is its kubelet's business.
-#[derive(Clone, Debug)]
-pub struct Pod {
-    /// Its name.
-    pub name: PodName,
-    /// Its workload's revision that it is of.
-    pub revision: u32,
-    /// When it was made.
-    pub created: Time,
-    /// Its node.
-    pub node: Option<NodeKey>,
-    /// Its process was seen running.
-    pub started: bool,
-    /// Starts after the first.
-    pub restarts: u32,
-    /// It serves.
-    pub ready: bool,
-    /// Since when it does, or does not.
-    pub ready_since: Time,
-    /// It is to end.
-    pub terminating: bool,
-    /// Why the scheduler found no node for it at its last attempt.
-    pub unschedulable: Option<Reasons>,
-}
-
-/// A node as the API has it.
-#[derive(Clone, Debug)]
-pub struct Node {
-    /// Its name.
-    pub name: NodeName,
-    /// Where its kubelet runs.
-    pub host: HostId,
-    /// Its zone.
-    pub zone: ZoneId,
-    /// Labels of the node.
-    pub labels: Labels,
-    /// What its pods may request in all.
-    pub allocatable: Resources,
-    /// Volumes that can be attached to it.
-    pub volumes: u32,
-    /// Condition `Ready` of the node.
-    pub ready: Ready,
-    /// Taints of the node.
-    pub taints: SmallVec<[Taint; 2]>,
-    /// What its pods request.
-    pub requested: Resources,
-    /// How many of its pods have a volume.
-    pub with_volume: u32,
-    /// Its pods.
-    pub pods: BTreeSet<PodId>,
-}
+use zonefall_network::Network;
+use zonefall_scenario::ids::{EtcdId, MachineDeploymentId, NodeKey, PodId, ServiceId, TiVec, WorkloadId};
 
 /// Something has changed that others may care for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +70,7 @@ pub enum Change {
     Access,
 }
 
-/// The objects of one plane.
+/// The objects of one cluster.
 #[derive(Clone, Debug)]
 pub struct Store {
     nodes: BTreeMap<NodeKey, Node>,
@@ -155,34 +103,6 @@ pub struct Store {
     changes: Vec<Change>,
     /// Machines and machine deployments.
     pub machines: MachineTables,
-}
-
-fn unreachable(effect: Effect) -> Taint {
-    Taint { key: Symbol::UNREACHABLE, value: None, effect }
-}
-
-impl Node {
-    /// A node without pods.
-    pub fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
-        Self {
-            name,
-            host,
-            zone,
-            labels: template.labels.clone(),
-            allocatable: template.allocatable,
-            volumes: template.volumes,
-            ready: Ready::True,
-            taints: SmallVec::from_slice(&template.taints),
-            requested: Resources::default(),
-            with_volume: 0,
-            pods: BTreeSet::new(),
-        }
-    }
-
-    /// Whether it is tainted as unreachable, with this effect.
-    pub fn is_unreachable(&self, effect: Effect) -> bool {
-        self.taints.contains(&unreachable(effect))
-    }
 }
 
 impl Store {
@@ -220,98 +140,10 @@ impl Store {
         }
     }
 
-    /// A node, if it is (still) there.
-    pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
-        self.nodes.get(&key)
-    }
-
-    /// The number of the next node that is to join.
-    pub const fn next_node(&self) -> NodeKey {
-        NodeKey(self.next_node)
-    }
-
-    /// A number for a node that is to join.
-    pub fn number_node(&mut self) -> NodeKey {
-        self.next_node += 1;
-        NodeKey(self.next_node - 1)
-    }
-
-    /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
-    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, ctx: &mut ClusterCtx<'_>) {
-        let deployment = &ctx.spec.machine_deployments[machine.deployment];
-        let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
-        node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
-        ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
-        assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
-        self.changes.push(Change::Registered(key));
-    }
-
-    /// A node goes. Its pods stay bound to it, until somebody removes them.
-    pub fn remove_node(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
-        let node = self.nodes.remove(&key).expect("who removes a node has it");
-        ctx.record(KubeRecord::Node(node.name, NodeFact::Removed));
-        self.changes.push(Change::Unregistered(key));
-    }
-
-    /// A node that is there.
-    pub fn node(&self, key: NodeKey) -> &Node {
-        &self.nodes[&key]
-    }
-
-    /// Whether there is such a node.
-    pub fn node_exists(&self, key: NodeKey) -> bool {
-        self.nodes.contains_key(&key)
-    }
-
-    /// All nodes.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
-        self.nodes.iter().map(|(key, node)| (*key, node))
-    }
-
-    /// A pod, if it is (still) there.
-    pub fn pod(&self, id: PodId) -> Option<&Pod> {
-        self.pods.get(&id).map(Arc::as_ref)
-    }
-
-    /// All pods, oldest first.
-    pub fn pods(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.pods.iter().map(|(id, pod)| (*id, pod.as_ref()))
-    }
-
-    /// The pods that are bound to a node, be it there or not.
-    pub fn pods_on(&self, key: NodeKey) -> Vec<PodId> {
-        self.pods.iter().filter(|(_, pod)| pod.node == Some(key)).map(|(id, _)| *id).collect()
-    }
-
-    /// The nodes on which members of an etcd cluster may run, those that are gone included.
-    pub fn nodes_of_members(&self, cluster: EtcdId) -> Vec<NodeKey> {
-        self.members.get(&cluster).into_iter().flatten().copied().collect()
-    }
-
-    /// The pod of a name, if it is there.
-    pub fn named(&self, name: PodName) -> Option<&Pod> {
-        self.pods_of(name.workload).map(|(_, pod)| pod).find(|pod| pod.name == name)
-    }
-
-    /// The number of the pod of a name, if it is there.
-    pub fn id_of(&self, name: PodName) -> Option<PodId> {
-        self.pods_of(name.workload).find(|(_, pod)| pod.name == name).map(|(id, _)| id)
-    }
-
     /// Whether all pods that are wanted of a workload are ready.
     pub fn is_complete(&self, workload: WorkloadId) -> bool {
         let ready = self.pods_of(workload).filter(|(_, pod)| pod.ready && !pod.terminating).count();
         ready >= self.desired(workload) as usize
-    }
-
-    /// The pods that no node suits, oldest first.
-    pub fn unschedulable(&self) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.unschedulable.iter().map(|id| (*id, self.pods[id].as_ref()))
-    }
-
-    /// The pods of a workload, oldest first.
-    pub fn pods_of(&self, workload: WorkloadId) -> impl Iterator<Item = (PodId, &Pod)> {
-        self.by_workload[workload].iter().map(|id| (*id, self.pods[id].as_ref()))
     }
 
     /// Pods wanted of a workload; of a `DaemonSet` it says nothing.
@@ -382,116 +214,5 @@ impl Store {
     /// Tells those who watch of something that is no object of the store's.
     pub fn note(&mut self, change: Change) {
         self.changes.push(change);
-    }
-
-    /// Makes a pod of a revision.
-    pub fn create_pod(&mut self, name: PodName, revision: u32, ctx: &mut ClusterCtx<'_>) -> PodId {
-        let taken = self.pods_of(name.workload).any(|(_, pod)| pod.name == name);
-        assert!(!taken, "{name:?} names two pods");
-        let id = PodId(self.made);
-        self.made += 1;
-        let (started, ready, terminating) = (false, false, false);
-        let pod = Pod {
-            name,
-            revision,
-            created: ctx.now,
-            node: None,
-            started,
-            restarts: 0,
-            ready,
-            ready_since: ctx.now,
-            terminating,
-            unschedulable: None,
-        };
-        self.pods.insert(id, Arc::new(pod));
-        self.by_workload[name.workload].push(id);
-        self.changes.push(Change::Created(id));
-        ctx.record(KubeRecord::Pod(name, PodFact::Created));
-        id
-    }
-
-    /// Gives a pod its node.
-    pub fn bind(&mut self, id: PodId, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
-        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who binds a pod has it"));
-        assert!(pod.node.is_none(), "{:?} is bound twice", pod.name);
-        (pod.node, pod.unschedulable) = (Some(key), None);
-        self.unschedulable.remove(&id);
-        let node = self.nodes.get_mut(&key).expect("who binds a pod to a node has it");
-        let workload = &ctx.spec.workloads[pod.name.workload];
-        node.requested = node.requested.plus(&workload.requests);
-        node.with_volume += u32::from(workload.volume.is_some());
-        node.pods.insert(id);
-        if let Role::Etcd(cluster) = workload.role {
-            self.members.entry(cluster).or_default().insert(key);
-        }
-        if let Some(volume) = workload.volume {
-            let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
-            self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
-            self.changes.push(Change::Volume(pod.name));
-        }
-        self.changes.push(Change::Bound(pod.name.workload, key));
-        ctx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
-    }
-
-    /// No node suits a pod. Told where the reason is another than before.
-    pub fn mark_unschedulable(&mut self, id: PodId, reasons: Reasons, ctx: &mut ClusterCtx<'_>) {
-        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who refuses a pod has it"));
-        let reason = reasons.last();
-        if pod.unschedulable.replace(reasons).map(Reasons::last) != Some(reason) {
-            ctx.record(KubeRecord::Pod(pod.name, PodFact::Unschedulable(reason)));
-        }
-        if self.unschedulable.insert(id) {
-            self.changes.push(Change::Unschedulable(id));
-        }
-    }
-
-    /// A pod's process runs.
-    pub fn start(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
-        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("a kubelet starts pods it was given"));
-        pod.restarts += u32::from(pod.started);
-        pod.started = true;
-        ctx.record(KubeRecord::Pod(pod.name, PodFact::Started { restarts: pod.restarts }));
-    }
-
-    /// A pod serves, or not; nothing if that is known.
-    pub fn set_pod_ready(&mut self, id: PodId, ready: bool, ctx: &mut ClusterCtx<'_>) {
-        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who judges a pod has it"));
-        if pod.ready != ready {
-            (pod.ready, pod.ready_since) = (ready, ctx.now);
-            self.changes.push(Change::Readiness(pod.name.workload));
-            ctx.record(KubeRecord::Pod(pod.name, PodFact::Ready(ready)));
-        }
-    }
-
-    /// A pod is to end; nothing if that is known. One that has no node is gone at once.
-    pub fn terminate(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
-        let pod = Arc::make_mut(self.pods.get_mut(&id).expect("who ends a pod has it"));
-        if pod.terminating {
-            return;
-        }
-        pod.terminating = true;
-        ctx.record(KubeRecord::Pod(pod.name, PodFact::Terminating));
-        match pod.node {
-            Some(node) => self.changes.push(Change::Terminating(id, pod.name.workload, node)),
-            None => self.remove(id, ctx),
-        }
-    }
-
-    /// A terminating pod's object goes.
-    pub fn remove(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
-        let pod = self.pods.remove(&id).expect("who removes a pod has it");
-        assert!(pod.terminating, "{:?} goes without having been asked to end", pod.name);
-        if let Some(node) = pod.node.and_then(|key| self.nodes.get_mut(&key)) {
-            let workload = &ctx.spec.workloads[pod.name.workload];
-            node.requested = node.requested.minus(&workload.requests);
-            node.with_volume -= u32::from(workload.volume.is_some());
-            node.pods.remove(&id);
-        }
-        self.by_workload[pod.name.workload].retain(|other| *other != id);
-        self.unschedulable.remove(&id);
-        self.changes.push(Change::Removed(id, pod.name, pod.node));
-        ctx.record(KubeRecord::Pod(pod.name, PodFact::Removed));
-        self.discard(pod.name, ctx);
     }
 }

@@ -1,13 +1,128 @@
-//! Conditions and taints of nodes, as the API has them.
+//! Nodes as the API has them: how they join and go, their conditions and their taints.
 
-use super::{Change, Store, unreachable};
+use std::collections::BTreeSet;
+
+use smallvec::SmallVec;
+
+use super::{Change, Store};
 use crate::ctx::ClusterCtx;
+use crate::name::{MachineName, NodeName};
 use crate::record::{KubeRecord, NodeFact, Ready};
-use crate::rule::labels::Symbol;
+use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
-use zonefall_scenario::ids::NodeKey;
+use crate::spec::{NodeTemplate, Resources};
+use zonefall_network::HostId;
+use zonefall_scenario::ids::{EtcdId, NodeKey, PodId, ZoneId};
+
+/// A node as the API has it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name.
+    pub name: NodeName,
+    /// Where its kubelet runs.
+    pub host: HostId,
+    /// Its zone.
+    pub zone: ZoneId,
+    /// Labels of the node.
+    pub labels: Labels,
+    /// What its pods may request in all.
+    pub allocatable: Resources,
+    /// Volumes that can be attached to it.
+    pub volumes: u32,
+    /// Condition `Ready` of the node.
+    pub ready: Ready,
+    /// Taints of the node.
+    pub taints: SmallVec<[Taint; 2]>,
+    /// What its pods request.
+    pub requested: Resources,
+    /// How many of its pods have a volume.
+    pub with_volume: u32,
+    /// Its pods.
+    pub pods: BTreeSet<PodId>,
+}
+
+fn unreachable(effect: Effect) -> Taint {
+    Taint { key: Symbol::UNREACHABLE, value: None, effect }
+}
+
+impl Node {
+    /// A node without pods.
+    pub fn new(name: NodeName, host: HostId, zone: ZoneId, template: &NodeTemplate) -> Self {
+        Self {
+            name,
+            host,
+            zone,
+            labels: template.labels.clone(),
+            allocatable: template.allocatable,
+            volumes: template.volumes,
+            ready: Ready::True,
+            taints: SmallVec::from_slice(&template.taints),
+            requested: Resources::default(),
+            with_volume: 0,
+            pods: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it is tainted as unreachable, with this effect.
+    pub fn is_unreachable(&self, effect: Effect) -> bool {
+        self.taints.contains(&unreachable(effect))
+    }
+}
 
 impl Store {
+    /// A node, if it is (still) there.
+    pub fn get_node(&self, key: NodeKey) -> Option<&Node> {
+        self.nodes.get(&key)
+    }
+
+    /// A node that is there.
+    pub fn node(&self, key: NodeKey) -> &Node {
+        &self.nodes[&key]
+    }
+
+    /// Whether there is such a node.
+    pub fn node_exists(&self, key: NodeKey) -> bool {
+        self.nodes.contains_key(&key)
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
+        self.nodes.iter().map(|(key, node)| (*key, node))
+    }
+
+    /// The nodes on which members of an etcd cluster may run, those that are gone included.
+    pub fn nodes_of_members(&self, cluster: EtcdId) -> Vec<NodeKey> {
+        self.members.get(&cluster).into_iter().flatten().copied().collect()
+    }
+
+    /// The number of the next node that is to join.
+    pub const fn next_node(&self) -> NodeKey {
+        NodeKey(self.next_node)
+    }
+
+    /// A number for a node that is to join.
+    pub fn number_node(&mut self) -> NodeKey {
+        self.next_node += 1;
+        NodeKey(self.next_node - 1)
+    }
+
+    /// The node of a machine joins: it is what its machine deployment says, under the name of the machine.
+    pub fn add_node(&mut self, key: NodeKey, machine: MachineName, host: HostId, ctx: &mut ClusterCtx<'_>) {
+        let deployment = &ctx.spec.machine_deployments[machine.deployment];
+        let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
+        node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+        ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
+        assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
+        self.changes.push(Change::Registered(key));
+    }
+
+    /// A node goes. Its pods stay bound to it, until somebody removes them.
+    pub fn remove_node(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
+        let node = self.nodes.remove(&key).expect("who removes a node has it");
+        ctx.record(KubeRecord::Node(node.name, NodeFact::Removed));
+        self.changes.push(Change::Unregistered(key));
+    }
+
     /// A node's condition; nothing if it is so.
     pub fn set_node_ready(&mut self, key: NodeKey, ready: Ready, ctx: &mut ClusterCtx<'_>) {
         let node = self.nodes.get_mut(&key).expect("who changes a node has it");
