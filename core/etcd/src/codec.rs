@@ -1,77 +1,13 @@
 //! Bytes of messages as etcd writes them on a peer stream.
 //!
-//! Source: `raftpb/raft.proto`, `rafthttp/message_codec.go`, `rafthttp/msgappv2_codec.go` of etcd 3.4 and 3.5. Proto fields that are
-//! not pointers there are always encoded, even when zero. Each flush is one HTTP chunk.
+//! Source: `rafthttp/message_codec.go`, `rafthttp/msgappv2_codec.go` of etcd 3.4 and 3.5; what they frame is raft's own encoding
+//! ([`encoding`](super::raft::encoding)). Each flush is one HTTP chunk.
 
-use crate::raft::log::{Command, Entry};
+use crate::raft::encoding::{GRANT, entry_bytes, proto_bytes, transaction_bytes};
 use crate::raft::message::{Kind, Message};
 use zonefall_network::ledger::Class;
 use zonefall_network::wire::Burst;
-use zonefall_scenario::{Change, Op};
-
-/// Length of a varint.
-const fn varint(value: u64) -> u64 {
-    (70 - (value | 1).leading_zeros() as u64) / 7
-}
-
-/// A length-delimited field of one tag byte.
-const fn field(bytes: u64) -> u64 {
-    1 + varint(bytes) + bytes
-}
-
-/// Two random 64-bit member ids with their tags: nine or ten bytes each with equal chance.
-const FROM_AND_TO: u64 = 21;
-
-/// Bytes of an encoded request (`InternalRaftRequest`) for `command`: header with its random id, then the operation.
-fn request_bytes(command: Command) -> u64 {
-    const HEADER: u64 = 12;
-    match command {
-        Command::Empty => 0,
-        Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
-        Command::Txn { change, key_bytes, value_bytes } => HEADER + field(transaction_bytes(change, key_bytes, value_bytes)),
-        Command::Grant => HEADER + field(GRANT),
-        // The key, or the range's first and last, whatever lies between.
-        Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
-        // Id, type, member id and the member as JSON with its URLs.
-        Command::Conf(_) => 200,
-    }
-}
-
-/// Bytes of `etcdserverpb.LeaseGrantRequest`: a time to live, and an id of 64 bits.
-const GRANT: u64 = 12;
-
-/// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
-/// is put or deleted, and where the comparison fails the key is read (not of a new object); 9 B of tags and lengths each.
-fn transaction_bytes(change: Change, key_bytes: u32, value_bytes: u32) -> u64 {
-    let part = u64::from(key_bytes) + 9;
-    match change {
-        Change::Create => 2 * part + u64::from(value_bytes),
-        Change::Update | Change::Own => 3 * part + u64::from(value_bytes),
-        Change::Delete => 3 * part,
-    }
-}
-
-/// Bytes of `raftpb.Entry`: type, term, index and data.
-pub fn entry_bytes(entry: &Entry, index: u64) -> u64 {
-    let data = request_bytes(entry.command);
-    let data = if data == 0 { 0 } else { field(data) };
-    2 + 1 + varint(entry.term) + 1 + varint(index) + data
-}
-
-/// Bytes of `raftpb.Message`.
-fn proto_bytes(message: &Message) -> u64 {
-    let entries: u64 = (message.index + 1..).zip(&message.entries).map(|(index, entry)| field(entry_bytes(entry, index))).sum();
-    let context = match message.kind {
-        // Carried as the only entry of the message.
-        Kind::ReadIndex | Kind::ReadIndexResponse => field(6 + field(8)),
-        _ if message.context != 0 => field(8),
-        _ => 0,
-    };
-    let numbers = [message.term, message.log_term, message.index, message.commit, message.hint];
-    let numbers: u64 = numbers.iter().map(|&number| 1 + varint(number)).sum();
-    const TYPE_REJECT_AND_EMPTY_SNAPSHOT: u64 = 2 + 2 + 12;
-    TYPE_REJECT_AND_EMPTY_SNAPSHOT + FROM_AND_TO + numbers + entries + context
-}
+use zonefall_scenario::Op;
 
 /// The two streams to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -233,8 +169,7 @@ mod tests {
     use zonefall_network::wire::{Burst, HEADERS};
 
     #[test]
-    fn lengths_are_those_of_the_encodings() {
-        assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
+    fn a_chunk_has_its_length_in_hex() {
         assert_eq!([1, 15, 16, 255, 256].map(|bytes| chunked(bytes) - bytes), [5, 5, 6, 6, 7]);
     }
 

@@ -1,10 +1,10 @@
 //! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
 
 use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::codec;
 use crate::event::{Answer, Watched};
 use crate::member::{ProcessTimer, Server, Write};
 use crate::raft::Note;
+use crate::raft::encoding;
 use crate::raft::log::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
 use crate::record::{EtcdRecord, RaftRecord};
@@ -184,7 +184,7 @@ impl EtcdCluster {
         let server = member.process.server_mut().expect("its process serves");
         let log = &mut server.raft.log;
         let bytes: u64 = (log.written + 1..=log.last())
-            .map(|index| codec::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
+            .map(|index| encoding::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
             .sum::<u64>();
         log.written = log.last();
         server.written = (server.raft.term, server.raft.vote);

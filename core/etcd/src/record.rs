@@ -6,6 +6,7 @@ use zonefall_scenario::MemberChange;
 use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
 
 use crate::passive::PassiveRecord;
+pub use crate::raft::StepDownReason;
 
 /// A fact of an etcd cluster, at the time it is delivered with.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,17 +156,6 @@ pub enum RefuseReason {
     /// Its volume is empty although the cluster knows the member: it must be removed and added again.
     LostData,
     /// It was removed from the cluster.
-    Removed,
-}
-
-/// Why a leader steps down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StepDownReason {
-    /// It heard of a higher term.
-    HigherTerm,
-    /// No majority answered for an election timeout.
-    QuorumInactive,
-    /// It was removed.
     Removed,
 }
 

@@ -5,8 +5,7 @@ use super::PlantedBug;
 use super::log::Command;
 use super::message::{Kind, Message};
 use super::quorum::{Members, VoteResult};
-use super::{Campaign, Note, Raft, Role};
-use crate::record::StepDownReason;
+use super::{Campaign, Note, Raft, Role, StepDownReason};
 use zonefall_kernel::time::Time;
 
 impl Raft {

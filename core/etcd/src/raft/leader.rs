@@ -2,11 +2,9 @@
 
 use super::log::{Command, ConfChange, Token};
 use super::message::{Kind, Message};
-use super::progress::State;
+use super::progress::{Progress, State};
 use super::quorum::Members;
-use super::{Note, Raft, ReadState, Role};
-use crate::codec;
-use crate::record::StepDownReason;
+use super::{ConfState, Note, Raft, ReadState, Role, StepDownReason, encoding};
 use zonefall_kernel::time::Time;
 
 impl Raft {
@@ -74,7 +72,7 @@ impl Raft {
             let mut bytes = 0;
             let entries = (progress.next..=self.log.last()).map_while(|index| self.log.get(index));
             for (index, entry) in (progress.next..).zip(entries) {
-                bytes += codec::entry_bytes(entry, index);
+                bytes += encoding::entry_bytes(entry, index);
                 if bytes > self.config.max_append_bytes && !append.entries.is_empty() {
                     break;
                 }
@@ -357,7 +355,7 @@ impl Raft {
         if let ConfChange::AddVoter(index) | ConfChange::AddLearner(index) = change
             && !before.contains(index)
         {
-            self.progress[index as usize] = super::Progress::new(self.log.last());
+            self.progress[index as usize] = Progress::new(self.log.last());
             // So that the check of the quorum does not count a newcomer as silent at once.
             self.progress[index as usize].recent_active = true;
         }
@@ -390,5 +388,3 @@ impl Raft {
             })
     }
 }
-
-use super::ConfState;

@@ -50,16 +50,19 @@
 
 mod candidate;
 pub mod clock;
+pub(crate) mod encoding;
 pub(crate) mod entries;
 mod follower;
 mod leader;
 pub mod log;
 pub mod message;
+mod outbox;
 pub mod progress;
 pub mod quorum;
 pub mod read_only;
 
-use crate::record::StepDownReason;
+pub use outbox::{Note, Outbox, ReadState, StepDownReason};
+
 use clock::Clock;
 use log::{Command, Log, Token};
 use message::{Kind, Message};
@@ -123,72 +126,6 @@ enum Campaign {
     Election,
     /// Leadership was handed over: voters ignore their lease.
     Transfer,
-}
-
-/// Things worth a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// Asks for votes in `term`.
-    Campaign {
-        /// The term.
-        term: u64,
-        /// Only asks whether it would win.
-        pre_vote: bool,
-    },
-    /// It won the election of its term.
-    Elected,
-    /// Leads no more.
-    SteppedDown {
-        /// The term it led.
-        term: u64,
-        /// Why it steps down.
-        reason: StepDownReason,
-    },
-    /// Voted for `candidate` in its term.
-    Voted {
-        /// For whom.
-        candidate: u8,
-    },
-    /// Entries are new.
-    Appended {
-        /// The first.
-        from: u64,
-        /// The last.
-        to: u64,
-    },
-    /// Entries from this index on are gone.
-    Truncated {
-        /// First index gone.
-        from: u64,
-    },
-    /// The log is a snapshot now.
-    Restored,
-    /// The commit index moved.
-    Committed,
-    /// As leader it has committed an entry of its own term: now it knows how far its log is committed, and serves.
-    Established,
-}
-
-/// A read index that is confirmed for this member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadState {
-    /// Its number.
-    pub context: u64,
-    /// What must be applied before it is answered.
-    pub index: u64,
-}
-
-/// What a step leaves behind for the server.
-#[derive(Clone, Debug, Default)]
-pub struct Outbox {
-    /// To be sent when the disk allows.
-    pub messages: Vec<Message>,
-    /// Confirmed reads.
-    pub read_states: Vec<ReadState>,
-    /// For the records, in order.
-    pub notes: Vec<Note>,
-    /// Proposals nobody took: their requests fail.
-    pub dropped: Vec<Token>,
 }
 
 /// Who is in the cluster.

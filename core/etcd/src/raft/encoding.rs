@@ -1,0 +1,82 @@
+//! Bytes of entries and messages in raft's own encoding, with etcd's requests in them.
+//!
+//! Source: `raftpb/raft.proto` and `etcdserverpb/raft_internal.proto` of etcd 3.4 and 3.5. Proto fields that are not pointers there
+//! are always encoded, even when zero. Raft limits an append by these bytes, the disk writes them, and peer streams frame them.
+
+use super::log::{Command, Entry};
+use super::message::{Kind, Message};
+use zonefall_scenario::Change;
+
+/// Length of a varint.
+const fn varint(value: u64) -> u64 {
+    (70 - (value | 1).leading_zeros() as u64) / 7
+}
+
+/// A length-delimited field of one tag byte.
+const fn field(bytes: u64) -> u64 {
+    1 + varint(bytes) + bytes
+}
+
+/// Two random 64-bit member ids with their tags: nine or ten bytes each with equal chance.
+const FROM_AND_TO: u64 = 21;
+
+/// Bytes of an encoded request (`InternalRaftRequest`) for `command`: header with its random id, then the operation.
+fn request_bytes(command: Command) -> u64 {
+    const HEADER: u64 = 12;
+    match command {
+        Command::Empty => 0,
+        Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
+        Command::Txn { change, key_bytes, value_bytes } => HEADER + field(transaction_bytes(change, key_bytes, value_bytes)),
+        Command::Grant => HEADER + field(GRANT),
+        // The key, or the range's first and last, whatever lies between.
+        Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
+        // Id, type, member id and the member as JSON with its URLs.
+        Command::Conf(_) => 200,
+    }
+}
+
+/// Bytes of `etcdserverpb.LeaseGrantRequest`: a time to live, and an id of 64 bits.
+pub(crate) const GRANT: u64 = 12;
+
+/// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
+/// is put or deleted, and where the comparison fails the key is read (not of a new object); 9 B of tags and lengths each.
+pub(crate) fn transaction_bytes(change: Change, key_bytes: u32, value_bytes: u32) -> u64 {
+    let part = u64::from(key_bytes) + 9;
+    match change {
+        Change::Create => 2 * part + u64::from(value_bytes),
+        Change::Update | Change::Own => 3 * part + u64::from(value_bytes),
+        Change::Delete => 3 * part,
+    }
+}
+
+/// Bytes of `raftpb.Entry`: type, term, index and data.
+pub(crate) fn entry_bytes(entry: &Entry, index: u64) -> u64 {
+    let data = request_bytes(entry.command);
+    let data = if data == 0 { 0 } else { field(data) };
+    2 + 1 + varint(entry.term) + 1 + varint(index) + data
+}
+
+/// Bytes of `raftpb.Message`.
+pub(crate) fn proto_bytes(message: &Message) -> u64 {
+    let entries: u64 = (message.index + 1..).zip(&message.entries).map(|(index, entry)| field(entry_bytes(entry, index))).sum();
+    let context = match message.kind {
+        // Carried as the only entry of the message.
+        Kind::ReadIndex | Kind::ReadIndexResponse => field(6 + field(8)),
+        _ if message.context != 0 => field(8),
+        _ => 0,
+    };
+    let numbers = [message.term, message.log_term, message.index, message.commit, message.hint];
+    let numbers: u64 = numbers.iter().map(|&number| 1 + varint(number)).sum();
+    const TYPE_REJECT_AND_EMPTY_SNAPSHOT: u64 = 2 + 2 + 12;
+    TYPE_REJECT_AND_EMPTY_SNAPSHOT + FROM_AND_TO + numbers + entries + context
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_have_seven_bits_a_byte() {
+        assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
+    }
+}
