@@ -5,27 +5,23 @@
 //! ```
 //!
 //! Each byte is written twice, to the log and to the database: a stream of large values has half the volume. And while a commit holds
-//! the lock, nothing is applied and nothing read.
+//! the lock, nothing is applied and nothing read. [`backend_commit`](super::backend_commit) decides when.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::member::{ProcessTimer, Server};
+use crate::command_bytes::database_growth;
 use crate::raft::log::{Command, Token};
-use crate::ready::database_growth;
-use crate::volume::Lane;
-use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::Time;
 
 /// What a process has applied and not committed.
 #[derive(Clone, Debug)]
 pub struct Backend {
     /// Bytes written since the last commit.
-    dirty: u64,
+    pub(super) dirty: u64,
     /// Writes since the last commit.
-    operations: u32,
+    pub(super) operations: u32,
     /// The timer was last set.
-    since: Time,
+    pub(super) since: Time,
     /// Reads that wait for its end.
-    waiting: Vec<Token>,
+    pub(super) waiting: Vec<Token>,
 }
 
 impl Backend {
@@ -44,62 +40,5 @@ impl Backend {
         let bytes = database_growth(command);
         self.dirty += bytes;
         self.operations += u32::from(bytes > 0);
-    }
-}
-
-impl EtcdCluster {
-    /// After something was applied: commits if that is due, or sees to it that it will be.
-    pub(super) fn commit_or_wait(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let Some(options) = self.options.backend else { return };
-        let member = &mut self.members[index as usize];
-        let Some(Server { backend, .. }) = member.process.server() else { return };
-        if backend.operations >= options.limit {
-            self.commit(index, ctx);
-        } else if backend.operations > 0 && !member.is_armed(ProcessTimer::Commit) {
-            let rings = Periodic::new(backend.since, options.interval).after(ctx.now);
-            member.arm(ProcessTimer::Commit, rings, ctx);
-        }
-    }
-
-    /// Begins to commit what is applied.
-    pub(super) fn commit(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let Some(options) = self.options.backend else { return };
-        let member = &mut self.members[index as usize];
-        member.cancel(ProcessTimer::Commit);
-        let server = member.process.server_mut().expect("its process serves");
-        let backend = &mut server.backend;
-        backend.operations = 0;
-        let (transfer, sync) = member.disk.commit(std::mem::take(&mut backend.dirty), options.syncs);
-        server.writes.begin(ctx.now, Lane::Database, transfer, sync);
-        let (end, shares) = (server.writes.end(Lane::Database), server.writes.transfers(Lane::Log));
-        member.arm(ProcessTimer::Committed, end, ctx);
-        if shares {
-            self.write_moves(index, ctx);
-        }
-    }
-
-    /// The log has begun to be written: a commit that is still being transferred ends later.
-    pub(super) fn commit_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let member = &mut self.members[index as usize];
-        let writes = &member.process.server().expect("its process serves").writes;
-        if member.is_locked() && writes.transfers(Lane::Database) {
-            let end = writes.end(Lane::Database);
-            member.arm(ProcessTimer::Committed, end, ctx);
-        }
-    }
-
-    /// A commit is on the disk: what has waited goes on.
-    pub(super) fn committed(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let server = self.server_mut(index);
-        let backend = &mut server.backend;
-        backend.since = ctx.now;
-        let log = &server.raft.log;
-        let behind = log.applied < log.committed;
-        for token in std::mem::take(&mut backend.waiting) {
-            self.read(token, ctx);
-        }
-        if behind {
-            self.after(index, ctx);
-        }
     }
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use crate::Options;
 use crate::backend::Backend;
 use crate::cost::Cores;
+use crate::ctx::{EtcdCtx, EtcdOutbox};
 use crate::disk::{Disk, Persisted};
-use crate::event::{EtcdEffects, EtcdEvent, EtcdOutbox};
-use crate::member::{Member, MemberState, PROCESS_TIMERS, Process, ProcessTimer, Reads, Server};
+use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
+use crate::member::{Member, MemberState, Process, Reads, Server};
 use crate::membership::Pending;
 use crate::options::EtcdOptions;
 use crate::passive::Passive;
@@ -40,31 +41,6 @@ use zonefall_network::stream::Stream;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{EtcdId, MemberId};
 use zonefall_scenario::{EtcdClusterSpec, Scenario};
-
-/// What a handler may look at and ask for.
-#[derive(Debug)]
-pub struct EtcdCtx<'a> {
-    /// The current time.
-    pub now: Time,
-    /// Hosts and paths.
-    pub net: &'a Network,
-    /// Takes events and records.
-    pub out: &'a mut EtcdOutbox<'a>,
-    /// What else the run loop is asked to do.
-    pub fx: &'a mut EtcdEffects,
-}
-
-impl EtcdCtx<'_> {
-    /// Queues an event of a cluster.
-    pub fn schedule(&mut self, at: Time, cluster: EtcdId, event: EtcdEvent) {
-        self.out.schedule(at, (cluster, event));
-    }
-
-    /// Tells a fact.
-    pub fn record(&mut self, record: EtcdRecord) {
-        self.out.record(record);
-    }
-}
 
 /// A cluster.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The next event of an etcd cluster in plain words, for runs that are watched step by step.
 
 use crate::cluster::EtcdCluster;
-use crate::event::{EtcdEvent, Step};
-use crate::member::{Process, ProcessTimer};
+use crate::event::{EtcdEvent, ProcessTimer, Step};
+use crate::member::Process;
 use crate::raft::message::{Kind, Message};
 use crate::transport::stream_blocked;
 use zonefall_kernel::time::Time;

@@ -1,14 +1,11 @@
-//! Timers and arrivals of etcd clusters, and what their handlers ask the run loop for.
+//! Timers and arrivals of etcd clusters, and what members tell clients: answers, and entries to those who watch.
 
-use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
-use zonefall_scenario::ids::{EtcdId, MemberId};
+use zonefall_scenario::ids::MemberId;
 
-use crate::member::ProcessTimer;
 use crate::passive::PassiveTimer;
 use crate::raft::log::{Command, Token};
-use crate::record::EtcdRecord;
 
 /// Timers and arrivals of a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +64,32 @@ pub enum EtcdEvent {
     },
 }
 
+/// What a member's process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessTimer {
+    /// It has started, or restored what the backup bucket holds.
+    Start,
+    /// The leader's clock beats.
+    HeartbeatTick,
+    /// Its election timeout may have passed.
+    Election,
+    /// It has just started, and looks whether its peers are connected.
+    AdjustTicks,
+    /// An fsync is done.
+    Synced,
+    /// What it has applied is to be committed to its volume.
+    Commit,
+    /// A commit is done.
+    Committed,
+    /// A read index was not confirmed in time.
+    ReadRetry,
+    /// It was asked to stop, and looks whether its leadership is handed over.
+    Stopping,
+}
+
+/// Number of timers of a process.
+pub(super) const PROCESS_TIMERS: usize = ProcessTimer::Stopping as usize + 1;
+
 /// Where a request at a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -102,29 +125,4 @@ pub struct Watched {
     pub command: Command,
     /// When it was first applied anywhere.
     pub first_applied: Time,
-}
-
-/// Where events and records of etcd clusters go.
-pub type EtcdOutbox<'a> = dyn Outbox<(EtcdId, EtcdEvent), EtcdRecord> + 'a;
-
-/// What handlers of etcd clusters ask for besides events and records.
-#[derive(Clone, Debug, Default)]
-pub struct EtcdEffects {
-    /// Answers that leave a member at a time.
-    pub answers: Vec<(Time, Token, Answer)>,
-    /// Members whose process is gone; `true`: their connections are reset.
-    pub stopped: Vec<(MemberId, bool)>,
-    /// Entries applied at members that have watchers.
-    pub watched: Vec<Watched>,
-    /// Clusters in which something has changed that a client would notice.
-    pub service_changed: Vec<EtcdId>,
-    /// Whether anybody wants [`EtcdRecord::Raft`].
-    pub raft_records: bool,
-}
-
-impl EtcdEffects {
-    /// Nothing is asked for.
-    pub fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.service_changed.is_empty()
-    }
 }

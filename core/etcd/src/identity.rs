@@ -7,7 +7,8 @@
 //! With an empty data directory a process cannot go on as the member it was: that one may have voted, and would not know. So it comes
 //! back under a new identity ("single member restoration" of `gardener/etcd-backup-restore`), and a pod of a set that grows the same way.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use zonefall_kernel::time::Duration;

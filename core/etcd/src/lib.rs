@@ -8,9 +8,12 @@
 //! ```
 
 pub mod backend;
+mod backend_commit;
 pub mod cluster;
 pub mod codec;
+pub mod command_bytes;
 pub mod cost;
+pub mod ctx;
 pub mod describe;
 pub mod disk;
 pub mod event;

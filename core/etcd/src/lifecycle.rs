@@ -1,7 +1,9 @@
 //! Processes and volumes: what starts, what stops, what refuses.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
-use crate::member::{MemberState, Process, ProcessTimer};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
+use crate::event::ProcessTimer;
+use crate::member::{MemberState, Process};
 use crate::raft::Config;
 use crate::record::{EtcdRecord, RaftRecord, RefuseReason};
 use zonefall_kernel::time::Duration;

@@ -11,15 +11,15 @@
 use std::collections::VecDeque;
 
 use crate::backend::Backend;
-use crate::cluster::EtcdCtx;
+use crate::command_bytes::database_growth;
 use crate::cost::Cores;
+use crate::ctx::EtcdCtx;
 use crate::disk::{Disk, Persisted};
-use crate::event::EtcdEvent;
+use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
 use crate::raft::clock::Clock;
 use crate::raft::log::{Command, Token};
 use crate::raft::message::Message;
 use crate::raft::{Raft, Role};
-use crate::ready::database_growth;
 use crate::volume::Writes;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
@@ -101,32 +101,6 @@ pub enum Process {
     /// It serves.
     Serving(Box<Server>),
 }
-
-/// What a member's process waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessTimer {
-    /// It has started, or restored what the backup bucket holds.
-    Start,
-    /// The leader's clock beats.
-    HeartbeatTick,
-    /// Its election timeout may have passed.
-    Election,
-    /// It has just started, and looks whether its peers are connected.
-    AdjustTicks,
-    /// An fsync is done.
-    Synced,
-    /// What it has applied is to be committed to its volume.
-    Commit,
-    /// A commit is done.
-    Committed,
-    /// A read index was not confirmed in time.
-    ReadRetry,
-    /// It was asked to stop, and looks whether its leadership is handed over.
-    Stopping,
-}
-
-/// Number of timers of a process.
-pub(super) const PROCESS_TIMERS: usize = ProcessTimer::Stopping as usize + 1;
 
 /// A process that serves.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 //! Source: `etcdserver/api/membership/cluster.go`, `etcdserver/server.go` (`mayAddMember`, `mayRemoveMember`, `mayPromoteMember`)
 //! at `etcd-io/etcd@c34dc7ee`.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::disk::Persisted;
-use crate::event::EtcdEvent;
-use crate::member::{MemberState, ProcessTimer};
+use crate::event::{EtcdEvent, ProcessTimer};
+use crate::member::MemberState;
 use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Log, Token};
 use crate::record::EtcdRecord;

@@ -1,6 +1,7 @@
 //! Where members are. One that does not run may be started on another host; what it has sent before counts for the zone it was in.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::Time;
 use zonefall_network::meter::Meter;

@@ -13,9 +13,11 @@
 //!
 //! It is exact or it is off: with loss, or delays that could carry a beat into the next, the group runs message by message.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
 use crate::codec::{self, Writes};
-use crate::member::{ProcessTimer, Server};
+use crate::ctx::EtcdCtx;
+use crate::event::ProcessTimer;
+use crate::member::Server;
 use crate::raft::Role;
 use crate::raft::message::{Kind, Message};
 use crate::raft::quorum::Members;

@@ -8,7 +8,8 @@
 //! As with those of active-passive clusters, terms and entries go on where the old ones ended, so that an index is the revision it stands
 //! for. What raft itself has appended since the snapshot, to have a leader, is nobody's data and counts as kept.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::disk::Persisted;
 use crate::member::{MemberState, Process};
 use crate::passive::{PassiveRecord, has_way_out, restored};

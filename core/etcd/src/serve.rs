@@ -1,16 +1,23 @@
 //! Clients' requests at a member (`etcdserver/v3_server.go`).
 //!
+//! ```text
+//!  arrives --core--> Read --raft, disk, apply (a write also waits between threads)--> Done --core--> Written --> leaves
+//! ```
+//!
+//! Where nothing costs anything a request is read when it arrives and its answer leaves when it is done, without further events.
+//!
 //! A write becomes a proposal and is answered when this member applies it. A linearizable read waits for a read index that a
 //! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
 use crate::codec;
-use crate::event::{Answer, Watched};
-use crate::member::ProcessTimer;
+use crate::command_bytes::stored_bytes;
+use crate::cost::{answering, reading};
+use crate::ctx::EtcdCtx;
+use crate::event::{Answer, EtcdEvent, ProcessTimer, Step, Watched};
 use crate::raft::log::{Command, Token};
-use crate::ready::stored_bytes;
 use crate::record::EtcdRecord;
-use zonefall_kernel::time::Time;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Op;
 use zonefall_scenario::ids::ClientId;
 
@@ -18,6 +25,50 @@ use zonefall_scenario::ids::ClientId;
 const MAX_APPLY_GAP: u64 = 5_000;
 
 impl EtcdCluster {
+    /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
+    pub fn request(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) -> bool {
+        let (id, cost) = (self.id, self.options.cost);
+        if self.is_closed() {
+            return false;
+        }
+        let member = &mut self.members[token.member as usize];
+        let Some(server) = member.process.server_mut() else { return false };
+        if cost.is_none() {
+            self.serve(token, op, until, ctx);
+        } else {
+            let read = server.cores.take(ctx.now, reading(&cost, op));
+            let writes = Command::of(op).is_some();
+            let wait = if writes { cost.write } else { Duration::ZERO };
+            ctx.schedule(read + wait, id, EtcdEvent::Work { token, step: Step::Read, life: member.lives as u32 });
+        }
+        true
+    }
+
+    /// A request has come to this step, unless its process is gone.
+    pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
+        let (id, cost) = (self.id, self.options.cost);
+        let member = &mut self.members[token.member as usize];
+        let Some(server) = member.process.server_mut().filter(|_| member.lives as u32 == life) else { return };
+        match step {
+            Step::Read => self.serve(token, op, until, ctx),
+            Step::Done => {
+                let written = server.cores.take(ctx.now, answering(&cost, op));
+                ctx.schedule(written, id, EtcdEvent::Work { token, step: Step::Written, life });
+            }
+            Step::Written => ctx.fx.answers.push((ctx.now, token, Answer::Ok)),
+        }
+    }
+
+    /// What was asked for is done at `at`.
+    pub(super) fn done(&self, at: Time, token: Token, ctx: &mut EtcdCtx<'_>) {
+        if self.options.cost.is_none() {
+            ctx.fx.answers.push((at, token, Answer::Ok));
+        } else {
+            let life = self.members[token.member as usize].lives as u32;
+            ctx.schedule(at, self.id, EtcdEvent::Work { token, step: Step::Done, life });
+        }
+    }
+
     /// Does what a request asks, or begins to; its client waits until `until`.
     pub(super) fn serve(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;

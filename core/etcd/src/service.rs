@@ -3,7 +3,8 @@
 //! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::member::{MemberState, Server};
 use crate::record::{EtcdRecord, Service};
 use zonefall_kernel::time::Duration;

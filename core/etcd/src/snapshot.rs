@@ -3,7 +3,8 @@
 //! A transfer has a connection of its own and does not delay other messages. It moves in steps of 100 ms at the speed of the path or
 //! of the slower disk, whichever is least; transfers between the same two zones share the path evenly.
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::raft::message::Message;
 use crate::record::EtcdRecord;

@@ -1,7 +1,8 @@
 //! The streams between members: sending, arriving, noticing that a peer is gone, and finding it again (`rafthttp`).
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
 use crate::codec::{self, Lane, Writes, upkeep};
+use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::raft::message::{Kind, Message};
 use crate::record::EtcdRecord;

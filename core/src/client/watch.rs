@@ -12,8 +12,8 @@
 use crate::client::event::ClientEvent;
 use crate::client::record::RequestResult;
 use crate::client::{Client, ClientCtx, FAILURE_PAUSE, GRPC_OVERHEAD};
+use crate::etcd::command_bytes::{WatchScope, event_bytes};
 use crate::etcd::event::Watched;
-use crate::etcd::ready::{WatchScope, event_bytes};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::network::ledger::Class;

@@ -1,7 +1,8 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
 use crate::client::event::ClientEvent;
-use crate::etcd::event::{EtcdEffects, EtcdEvent};
+use crate::etcd::ctx::EtcdEffects;
+use crate::etcd::event::EtcdEvent;
 use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId};
 use crate::kernel::outbox::Outbox;
 use crate::kernel::time::Time;

@@ -1,7 +1,8 @@
 //! Faults and operations carried out: each fault is a start and an end on the network, on hosts, processes or volumes.
 
 use crate::cloud::Failure;
-use crate::etcd::cluster::{EtcdCluster, EtcdCtx};
+use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::ctx::EtcdCtx;
 use crate::etcd::member::MemberState;
 use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};

@@ -13,9 +13,9 @@
 
 use crate::client::GRPC_OVERHEAD;
 use crate::etcd::codec;
+use crate::etcd::command_bytes::{WatchScope, event_bytes, stored_bytes};
 use crate::etcd::raft::log::{Command, Entry, Token};
 use crate::etcd::raft::message::{Kind, Message};
-use crate::etcd::ready::{WatchScope, event_bytes, stored_bytes};
 use crate::network::ledger::{Class, Volume};
 use crate::network::wire::Burst;
 use crate::scenario::Op;

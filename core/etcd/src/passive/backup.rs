@@ -7,7 +7,8 @@
 use super::PassiveRecord;
 use super::switch::restored;
 use super::{PassiveTimer, Seen};
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::member::MemberState;
 use crate::record::EtcdRecord;
 use zonefall_kernel::periodic::Periodic;

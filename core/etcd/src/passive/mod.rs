@@ -37,7 +37,8 @@ pub use record::PassiveRecord;
 use backup::Bucket;
 pub(super) use switch::restored;
 
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use crate::record::EtcdRecord;

@@ -1,7 +1,8 @@
 //! The controller: health checks, switch-over, and what becomes of the member that was displaced.
 
 use super::{PassiveRecord, Switch};
-use crate::cluster::{EtcdCluster, EtcdCtx};
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
 use crate::disk::Persisted;
 use crate::member::MemberState;
 use crate::raft::ConfState;
