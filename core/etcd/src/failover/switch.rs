@@ -1,12 +1,12 @@
 //! The controller: health checks, switch-over, and what becomes of the member that was displaced.
 
-use super::{PassiveRecord, Switch};
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::disk::Persisted;
 use crate::member::MemberState;
+use crate::passive::{PassiveRecord, Switch};
 use crate::raft::ConfState;
-use crate::raft::log::{Command, ConfChange, Log, Token};
+use crate::raft::log::{Command, ConfChange, Token};
 use crate::raft::quorum::{Members, Quorum};
 use crate::record::{EtcdRecord, RaftRecord};
 use zonefall_kernel::time::{Duration, Time};
@@ -175,18 +175,5 @@ impl EtcdCluster {
         let lost = self.passive_mut().beyond - self.passive_mut().accounted;
         ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::Discarded { member: index, lost }));
         ctx.fx.service_changed.push(self.id);
-    }
-}
-
-/// What a disk holds that was restored from snapshots up to an entry of this term and hash.
-pub(crate) fn restored(index: u64, term: u64, chain: u64, database_bytes: u64) -> Persisted {
-    Persisted {
-        term,
-        vote: None,
-        log: Log::compacted(index, term, chain),
-        conf_state: ConfState::default(),
-        database_bytes,
-        snapshot_index: index,
-        timeouts_drawn: 0,
     }
 }

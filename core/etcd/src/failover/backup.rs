@@ -1,120 +1,18 @@
-//! The backup bucket of a hot standby: snapshots that are uploaded by the member that serves and applied by the other
+//! Snapshots on their way to the backup bucket and from it: the member that serves uploads them, a hot standby applies them
 //! (etcd-backup-restore).
 //!
-//! The bucket outlives every zone. A member reaches it while its machine runs and is not cut off; an upload or a restoration that is
-//! interrupted is begun anew at the next occasion. It holds the last full snapshot and the delta snapshots since.
+//! A member reaches the bucket while its machine runs and is not cut off. An upload or a restoration that is interrupted begins again
+//! at the next occasion.
 
-use super::PassiveRecord;
-use super::switch::restored;
-use super::{PassiveTimer, Seen};
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::member::MemberState;
+use crate::passive::bucket::{Applying, Bucket, Snapshot};
+use crate::passive::{PassiveRecord, PassiveTimer};
 use crate::record::EtcdRecord;
-use zonefall_kernel::periodic::Periodic;
+use crate::restore::restored;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_scenario::{Backup, EtcdClusterSpec};
-
-/// The bucket, and what is under way to it and from it.
-#[derive(Clone, Debug)]
-pub(super) struct Bucket {
-    spec: Backup,
-    deltas: Periodic,
-    fulls: Periodic,
-    polls: Periodic,
-    /// A full snapshot and the deltas since, in order.
-    snapshots: Vec<Snapshot>,
-    /// By the process (its member's number of lives), until then.
-    uploading: Option<(Snapshot, u64, Time)>,
-    applying: Option<Applying>,
-    /// The standby has been busy, or none, until then.
-    busy_until: Time,
-    /// Whether each member reaches the bucket.
-    ways: [Seen; 2],
-}
-
-/// A snapshot: what the database held at an index.
-#[derive(Clone, Copy, Debug)]
-struct Snapshot {
-    taken: Time,
-    arrived: Time,
-    full: bool,
-    index: u64,
-    term: u64,
-    chain: u64,
-    bytes: u64,
-    database_bytes: u64,
-}
-
-/// A standby applies the snapshots up to this one.
-#[derive(Clone, Copy, Debug)]
-struct Applying {
-    by: u8,
-    since: Time,
-    bytes: u64,
-    last: Snapshot,
-}
-
-impl Bucket {
-    /// With a full snapshot of what the cluster holds at the start.
-    pub(super) fn new(spec: Backup, cluster: &EtcdClusterSpec, phase: impl Fn(u64, Duration) -> Periodic) -> Self {
-        let (index, bytes) = (cluster.first_index(), cluster.database_bytes);
-        let (taken, arrived, full) = (Time::ZERO, Time::ZERO, true);
-        let first = Snapshot {
-            taken,
-            arrived,
-            full,
-            index,
-            term: u64::from(index > 0),
-            // As in `initial_content`: what everybody has at the start.
-            chain: index,
-            bytes,
-            database_bytes: bytes,
-        };
-        Self {
-            spec,
-            deltas: phase(1, spec.delta_period),
-            fulls: phase(2, spec.full_period),
-            polls: phase(3, spec.poll_period),
-            snapshots: vec![first],
-            uploading: None,
-            applying: None,
-            busy_until: Time::ZERO,
-            ways: [Seen::new(true); 2],
-        }
-    }
-
-    /// Whether each member reaches the bucket now.
-    pub(super) fn see(&mut self, ways: [bool; 2], at: Time) {
-        for (way, now) in self.ways.iter_mut().zip(ways) {
-            way.update(now, at);
-        }
-    }
-
-    /// A standby begins to stand by.
-    pub(super) const fn found_standby(&mut self, at: Time) {
-        self.busy_until = at;
-    }
-
-    /// Everything up to the newest.
-    fn newest(&self) -> Snapshot {
-        *self.snapshots.last().expect("a bucket holds a full snapshot")
-    }
-
-    /// Bytes of what is newer than `index`: of all, where a full snapshot is.
-    fn bytes_after(&self, index: Option<u64>) -> u64 {
-        let newer = |snapshot: &&Snapshot| index.is_none_or(|index| snapshot.index > index);
-        self.snapshots.iter().filter(newer).map(|snapshot| snapshot.bytes).sum()
-    }
-
-    fn put(&mut self, snapshot: Snapshot) {
-        if snapshot.full {
-            self.snapshots.clear();
-        }
-        self.snapshots.push(snapshot);
-    }
-}
 
 impl EtcdCluster {
     fn bucket_mut(&mut self) -> &mut Bucket {
