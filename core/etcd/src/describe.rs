@@ -4,7 +4,6 @@ use crate::cluster::EtcdCluster;
 use crate::event::{EtcdEvent, ProcessTimer, Step};
 use crate::member::Process;
 use crate::raft::message::{Kind, Message};
-use crate::transport::stream_blocked;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
@@ -100,7 +99,7 @@ impl EtcdCluster {
         let receiver = name(message.to);
         Some(if stream.epoch != flight.epoch || !stream.reader_open {
             format!("{what} does not reach {receiver}: the connection is closed")
-        } else if stream_blocked(self, net, flight.stream as usize) {
+        } else if self.is_stream_blocked(flight.stream as usize, net) {
             format!("{what} does not reach {receiver}: the path is blocked")
         } else {
             format!("{what} arrives at {receiver}")
@@ -118,7 +117,7 @@ impl EtcdCluster {
         let stream = Some(&self.streams[index]).filter(|stream| stream.timer.is_due(generation))?;
         let (from, to) = self.ends(index);
         let [from, to] = [from, to].map(|index| text::member(scenario, self.members[index as usize].id));
-        let hopeless = stream_blocked(self, net, index) || !stream.writer_open || now >= stream.patience_ends();
+        let hopeless = self.is_stream_blocked(index, net) || !stream.writer_open || now >= stream.patience_ends();
         Some(if !stream.reader_open {
             format!("{to} connects to {from}")
         } else if hopeless || stream.gives_up.is_some_and(|at| at <= now) {

@@ -4,11 +4,24 @@
 //!   Request --> serve --> raft <--> ready (disk, apply) --> answers
 //!                          ^ |
 //!                          | v          lifecycle: processes, volumes     membership: who belongs
-//!                       transport       snapshot: whole databases         rest: heartbeats without events
+//!                       transport       snapshot: whole databases         quiescence: heartbeats without events
+//! ```
+//!
+//! Each layer knows the layers before it:
+//!
+//! ```text
+//!   raft (the protocol)   passive (state of an active-passive pair)
+//!   codec, command_bytes (bytes of messages and commands)   record (facts)   event (timers, arrivals)   ctx (what a handler may ask for)
+//!   disk, volume, backend, cost --> member
+//!   availability, peer, quiescent_group, reconfiguration, restore --> cluster (its whole state)
+//!   bootstrap, ready, serve, transport ... (what happens to a cluster: a file per concern)   dispatch (which of them handles an event)
+//!   view, describe (what is seen of it)
 //! ```
 
+mod availability;
 pub mod backend;
 mod backend_commit;
+mod bootstrap;
 pub mod cluster;
 pub mod codec;
 pub mod command_bytes;
@@ -16,6 +29,7 @@ pub mod cost;
 pub mod ctx;
 pub mod describe;
 pub mod disk;
+mod dispatch;
 pub mod event;
 mod failover;
 pub mod identity;
@@ -24,10 +38,13 @@ pub mod member;
 pub mod membership;
 mod migration;
 pub mod passive;
+mod peer;
 pub mod place;
 pub mod quiescence;
+mod quiescent_group;
 pub mod raft;
 pub mod ready;
+pub mod reconfiguration;
 pub mod record;
 pub mod restore;
 pub mod serve;

@@ -1,4 +1,5 @@
-//! Changes of membership, one at a time, and the checks that keep a quorum (`--strict-reconfig-check`).
+//! Changes of membership, one at a time: which are refused, when they are applied, and what becomes of the members
+//! ([`reconfiguration`](super::reconfiguration) has the checks that keep a quorum).
 //!
 //! Source: `etcdserver/api/membership/cluster.go`, `etcdserver/server.go` (`mayAddMember`, `mayRemoveMember`, `mayPromoteMember`)
 //! at `etcd-io/etcd@c34dc7ee`.
@@ -10,76 +11,23 @@ use crate::event::{EtcdEvent, ProcessTimer};
 use crate::member::MemberState;
 use crate::raft::ConfState;
 use crate::raft::log::{Command, ConfChange, Log, Token};
+use crate::reconfiguration::{Pending, View, is_in_sync, may_add_voter, may_promote, may_remove_voter, quorum_of};
 use crate::record::EtcdRecord;
-use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::time::Duration;
 use zonefall_network::process::StopReason;
 use zonefall_scenario::MemberChange;
 use zonefall_scenario::ids::MemberId;
 
 /// A member counts as healthy when it has been connected this long (`HealthInterval`).
 const HEALTH_INTERVAL: Duration = Duration::from_secs(5);
-/// A learner may be promoted when it has this share of what the leader's disk has (`readyPercent`).
-const PROMOTION_THRESHOLD: f64 = 0.9;
 
 /// From the removal of a member to the end of its process (`stopWithDelay`).
 const DEPARTURE: Duration = Duration::from_secs(1);
 
 const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not enough started members";
 
-/// A member as the checks see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// It has published its name.
-    pub started: bool,
-    /// It has no vote.
-    pub learner: bool,
-}
-
-/// Voters of `members`, and how many of them have started.
-fn count<'a>(members: impl Iterator<Item = &'a View>) -> (usize, usize) {
-    members.filter(|view| !view.learner).fold((0, 0), |(all, started), view| (all + 1, started + usize::from(view.started)))
-}
-
-/// Whether a voter may be added: those started are a quorum with it (`IsReadyToAddVotingMember`).
-pub fn may_add_voter(members: &[View]) -> bool {
-    let (voters, started) = count(members.iter());
-    // One member may always get a second, to restore a cluster from it.
-    (started == 1 && voters == 1) || started >= quorum_of(voters + 1)
-}
-
-/// Whether the voter at `place` may be removed: those started are a quorum without it (`IsReadyToRemoveVotingMember`).
-pub fn may_remove_voter(members: &[View], place: usize) -> bool {
-    let (voters, started) = count(members.iter().enumerate().filter(|(index, _)| *index != place).map(|(_, view)| view));
-    started >= quorum_of(voters)
-}
-
-/// Whether a learner may get its vote, itself counted as started (`IsReadyToPromoteMember`).
-pub fn may_promote(members: &[View]) -> bool {
-    let (voters, started) = count(members.iter());
-    started + 1 >= quorum_of(voters + 1)
-}
-
-/// Whether a learner that is known to have `matched` entries has caught up with its leader, whose own disk has `of` (`isLearnerReady`).
-pub fn is_in_sync(matched: u64, of: u64) -> bool {
-    matched as f64 >= of as f64 * PROMOTION_THRESHOLD
-}
-
-const fn quorum_of(voters: usize) -> usize {
-    voters / 2 + 1
-}
-
 /// Who asks hears nothing where the change was dropped, turned into an empty entry or lost with its leader (`parseProposeCtxErr`).
 const TIMED_OUT: &str = "etcdserver: request timed out";
-
-/// A change that was proposed; who asked for it waits until it is applied (`EtcdServer.configure`).
-#[derive(Clone, Copy, Debug)]
-pub struct Pending {
-    change: MemberChange,
-    /// Index and term of its entry; `None` where the leader took no such entry.
-    entry: Option<(u64, u64)>,
-    /// Nobody waits for it any longer.
-    until: Time,
-}
 
 impl EtcdCluster {
     /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.

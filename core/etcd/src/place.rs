@@ -2,19 +2,12 @@
 
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
+use crate::peer::Before;
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::Time;
 use zonefall_network::meter::Meter;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{MemberId, ZoneId};
-
-/// What a stream had carried before one of its ends left its zone.
-#[derive(Clone, Copy, Debug)]
-pub struct Before {
-    stream: usize,
-    zones: (ZoneId, ZoneId),
-    meter: Meter,
-}
 
 impl EtcdCluster {
     /// A member that does not run is on another host from now on.

@@ -14,14 +14,13 @@
 //! It is exact or it is off: with loss, or delays that could carry a beat into the next, the group runs message by message.
 
 use crate::cluster::EtcdCluster;
-use crate::codec::{self, Writes};
+use crate::codec;
 use crate::ctx::EtcdCtx;
 use crate::event::ProcessTimer;
-use crate::member::Server;
-use crate::raft::Role;
+use crate::peer::InFlight;
+use crate::quiescent_group::{HeartbeatRound, Quiescence, is_idle, is_quiet_follower};
 use crate::raft::message::{Kind, Message};
 use crate::raft::quorum::Members;
-use crate::transport::{InFlight, stream_blocked};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::Network;
@@ -29,15 +28,6 @@ use zonefall_network::ledger::{Class, Volume};
 use zonefall_network::stream;
 use zonefall_network::wire::Burst;
 use zonefall_scenario::Path;
-
-/// A group at rest.
-#[derive(Clone, Copy, Debug)]
-pub struct Quiescence {
-    /// The first beat that was not simulated.
-    since: Time,
-    leader: u8,
-    followers: Members,
-}
 
 impl EtcdCluster {
     /// Whether some of its members are quiescent.
@@ -109,7 +99,7 @@ impl EtcdCluster {
         let (there, back) = (self.stream_index(leader, follower), self.stream_index(follower, leader));
         let carries = |index: usize| {
             let stream = &self.streams[index];
-            stream.reader_open && stream.writer_open && self.held[index].is_empty() && !stream_blocked(self, ctx.net, index)
+            stream.reader_open && stream.writer_open && self.held[index].is_empty() && !self.is_stream_blocked(index, ctx.net)
         };
         let (a, b) = (self.host(leader), self.host(follower));
         let burst = Burst::of(200, ctx.net.tls);
@@ -259,41 +249,4 @@ impl EtcdCluster {
         self.queue_delivery(slot, at, ctx);
         received
     }
-}
-
-/// A heartbeat, and its answer, as every beat of a rest sends them: to the follower, and back.
-struct HeartbeatRound {
-    streams: [usize; 2],
-    messages: [Message; 2],
-    writes: [Writes; 2],
-    bursts: [Burst; 2],
-}
-
-impl HeartbeatRound {
-    /// What the stream of one way carries when so many are sent each way: its messages, and ACKs of the others.
-    fn carried(&self, way: usize, sent: [u64; 2]) -> Volume {
-        let (own, other) = (sent[way], sent[1 - way]);
-        let wire = self.bursts[way] * own + self.bursts[1 - way].acks() * other;
-        Volume { count: own, bytes: self.writes[way].bytes * own, wire }
-    }
-}
-
-/// No request of a client is under way here.
-fn is_idle(server: &Server) -> bool {
-    server.write.is_none()
-        && server.waiting.is_empty()
-        && server.reads.context == 0
-        && server.stopping.is_none()
-        && server.behind.is_none()
-}
-
-fn is_quiet_follower(server: &Server, leader: &Server) -> bool {
-    let (log, last) = (&server.raft.log, leader.raft.log.last());
-    is_idle(server)
-        && server.raft.role == Role::Follower
-        && server.raft.lead == Some(leader.raft.me)
-        && server.raft.term == leader.raft.term
-        && [log.last(), log.committed, log.applied, log.stable] == [last; 4]
-        && !server.must_sync()
-        && server.raft.out.messages.is_empty()
 }

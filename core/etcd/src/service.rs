@@ -3,16 +3,15 @@
 //! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
+use crate::availability::{ALL, ConnectedVoters};
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::member::{MemberState, Server};
-use crate::record::{EtcdRecord, Service};
+use crate::record::EtcdRecord;
 use zonefall_kernel::time::Duration;
 use zonefall_network::Network;
 use zonefall_scenario::Probe;
 use zonefall_scenario::ids::ZoneId;
-
-const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
 /// What a request asks of the member that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,43 +28,6 @@ impl RequestKind {
     /// What API servers ask: to write, or to read what is committed.
     pub const fn of_api(writes: bool) -> Self {
         if writes { Self::Write } else { Self::LinearizableRead }
-    }
-}
-
-/// What is offered, and how safely.
-#[derive(Clone, Copy, Debug)]
-pub struct Services {
-    /// In the order of [`ALL`]; everything, before the first look.
-    available: [bool; 4],
-    connected_voters: ConnectedVoters,
-}
-
-/// How many voters hang together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct ConnectedVoters {
-    /// The most that run and reach one of them in both directions, itself included.
-    connected: u8,
-    /// All there are.
-    voters: u8,
-}
-
-impl ConnectedVoters {
-    /// Voters that may be lost with a majority left; negative: so many are missing.
-    const fn left(self) -> i8 {
-        self.connected as i8 - (self.voters / 2 + 1) as i8
-    }
-}
-
-impl Default for Services {
-    fn default() -> Self {
-        Self { available: [true; 4], connected_voters: ConnectedVoters::default() }
-    }
-}
-
-impl Services {
-    /// What is offered.
-    pub fn available(self) -> impl Iterator<Item = Service> {
-        ALL.into_iter().zip(self.available).filter_map(|(service, up)| up.then_some(service))
     }
 }
 

@@ -6,9 +6,10 @@
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
+use crate::peer::Transfer;
 use crate::raft::message::Message;
 use crate::record::EtcdRecord;
-use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::time::Duration;
 use zonefall_network::ledger::Class;
 use zonefall_network::stream::READ_TIMEOUT;
 use zonefall_network::wire::Burst;
@@ -17,28 +18,6 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// After a database was sent, its sender compacts nothing for so long (`releaseDelayAfterSnapshot`).
 const RELEASE_DELAY: Duration = Duration::from_secs(30);
-
-/// A database under way.
-#[derive(Clone, Debug)]
-pub struct Transfer {
-    /// Member that sends its database.
-    pub from: u8,
-    /// Member that receives it.
-    pub to: u8,
-    message: Message,
-    /// Bytes still to be sent.
-    pub left: u64,
-    /// Tells it from the others, which may move in the list.
-    pub(super) number: u32,
-    stalled_since: Option<Time>,
-}
-
-impl Transfer {
-    /// Bytes of the database.
-    pub fn bytes(&self) -> u64 {
-        self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)
-    }
-}
 
 impl EtcdCluster {
     /// Begins to send a database, or tells raft that it cannot be sent.

@@ -1,9 +1,11 @@
 //! The streams between members: sending, arriving, noticing that a peer is gone, and finding it again (`rafthttp`).
 
 use crate::cluster::EtcdCluster;
-use crate::codec::{self, Lane, Writes, upkeep};
+use crate::codec::{self, Lane, upkeep};
 use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
+use crate::member::MemberState;
+use crate::peer::InFlight;
 use crate::raft::message::{Kind, Message};
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::{Duration, Time};
@@ -14,36 +16,7 @@ use zonefall_network::meter::Meter;
 use zonefall_network::stream::LANES;
 use zonefall_network::wire::Burst;
 
-/// A message on its way, or waiting for its path.
-#[derive(Clone, Debug)]
-pub struct InFlight {
-    /// The message; `None` in a free slot.
-    pub message: Option<Message>,
-    /// Its stream.
-    pub stream: u16,
-    /// The connection it was written to.
-    pub epoch: u32,
-    /// Its bytes.
-    pub writes: Writes,
-    /// When it was written.
-    pub sent: Time,
-    /// When its last byte leaves.
-    pub leaves: Time,
-    /// When it arrives; `None` while it waits for its path.
-    pub arrives: Option<Time>,
-    /// Cancels its delivery.
-    pub delivery: u32,
-}
-
 impl EtcdCluster {
-    pub(super) fn stream_index(&self, from: u8, to: u8) -> usize {
-        from as usize * self.members.len() + to as usize
-    }
-
-    pub(super) fn ends(&self, stream: usize) -> (u8, u8) {
-        ((stream / self.members.len()) as u8, (stream % self.members.len()) as u8)
-    }
-
     /// Hands a message to its stream.
     pub(super) fn transmit(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = (message.from, message.to);
@@ -70,7 +43,7 @@ impl EtcdCluster {
         let message = Some(message);
         let flight = InFlight { message, stream, epoch, writes, sent: ctx.now, leaves: ctx.now, arrives: None, delivery: 0 };
         let slot = self.put_in_flight(flight);
-        if !self.held[index].is_empty() || stream_blocked(self, ctx.net, index) {
+        if !self.held[index].is_empty() || self.is_stream_blocked(index, ctx.net) {
             self.hold(index, slot, ctx.now);
         } else {
             self.launch(index, slot, ctx);
@@ -177,7 +150,7 @@ impl EtcdCluster {
         let index = self.in_flight[slot as usize].stream as usize;
         let stream = &mut self.streams[index];
         let stale = stream.epoch != self.in_flight[slot as usize].epoch || !stream.reader_open;
-        if !stale && stream_blocked(self, ctx.net, index) {
+        if !stale && self.is_stream_blocked(index, ctx.net) {
             self.hold(index, slot, ctx.now);
             return;
         }
@@ -193,7 +166,7 @@ impl EtcdCluster {
     /// Hands a message to the raft of its receiver.
     pub(super) fn receive(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
         let to = message.to;
-        let removed = self.members[message.from as usize].state == crate::member::MemberState::Removed;
+        let removed = self.members[message.from as usize].state == MemberState::Removed;
         let Some(server) = self.members[to as usize].process.server_mut() else { return };
         // Who has applied the sender's removal turns it away (`IsIDRemoved`); who has not must still hear of it.
         if !removed || server.raft.conf_state.members().contains(message.from) {
@@ -223,7 +196,7 @@ impl EtcdCluster {
     /// Sets a stream's timer by what is true now.
     pub(super) fn update_stream(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = self.ends(index);
-        let blocked = stream_blocked(self, ctx.net, index);
+        let blocked = self.is_stream_blocked(index, ctx.net);
         let (writes, reads) = (self.runs(from), self.runs(to));
         let open_both = ctx.net.is_open(self.host(from), self.host(to));
         let round_trip = ctx.net.round_trip(self.host(from), self.host(to));
@@ -267,7 +240,7 @@ impl EtcdCluster {
         let stream = &self.streams[index];
         if !stream.reader_open {
             self.connect(index, ctx);
-        } else if stream_blocked(self, ctx.net, index) || !stream.writer_open {
+        } else if self.is_stream_blocked(index, ctx.net) || !stream.writer_open {
             self.lose(index, ctx);
         } else if ctx.now >= stream.patience_ends() {
             // The path healed, but the back-off was longer than the reader's patience.
@@ -411,11 +384,6 @@ fn upkeep_of(time: Duration, net: &Network) -> Volume {
     let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
     let (count, bytes) = (share(upkeep::MESSAGES_PER_20S), share(upkeep::BYTES_PER_20S));
     Volume { count, bytes, wire: Burst { packets: share(wire.packets), bytes: share(wire.bytes) } }
-}
-
-pub(super) fn stream_blocked(cluster: &EtcdCluster, net: &Network, index: usize) -> bool {
-    let (from, to) = cluster.ends(index);
-    net.is_blocked(cluster.host(from), cluster.host(to))
 }
 
 const _: () = assert!(Lane::Append as usize + 1 == LANES);

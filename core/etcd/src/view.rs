@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::EtcdCluster;
 use crate::member::{Member, MemberState, Process};
+use crate::peer::Transfer;
 use crate::raft;
 use crate::raft::message::Kind;
 use crate::record::Service;
-use crate::snapshot::Transfer;
 use zonefall_kernel::time::Time;
 use zonefall_network::Network;
 use zonefall_scenario::ids::MemberId;

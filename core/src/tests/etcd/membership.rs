@@ -1,7 +1,7 @@
 //! Changes of membership: how each that is asked for ends.
 
 use super::{CLUSTER, at, check_modes, faulty, member, records};
-use crate::etcd::membership::is_in_sync;
+use crate::etcd::reconfiguration::is_in_sync;
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use zonefall_core::etcd::membership::{View, may_add_voter, may_promote, may_remove_voter};
+use zonefall_core::etcd::reconfiguration::{View, may_add_voter, may_promote, may_remove_voter};
 
 use super::Outcome;
 
