@@ -38,12 +38,19 @@ use json::{JsonEditor, Jump};
 const LISTED: usize = 20;
 
 /// What the panel needs.
-#[derive(Clone, Debug, PartialEq, Properties)]
+#[derive(Clone, Debug, Properties)]
 pub struct ConfigureProps {
     /// What the page knows.
     pub state: Rc<State>,
     /// How it changes.
     pub dispatch: Callback<Action>,
+}
+
+impl PartialEq for ConfigureProps {
+    /// A pointer is compared, not a state with reports of megabytes.
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.state, &other.state) && self.dispatch == other.dispatch
+    }
 }
 
 /// The scenario panel.

@@ -31,6 +31,7 @@ mod page;
 pub mod same;
 pub mod size;
 mod slot;
+mod steady;
 pub mod tabs;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use super::overlay::{Help, NewTopology, NoticeLine, Palette};
 use super::same::Same;
 use super::size::{use_dark, use_media};
 use super::slot::Slot;
+use super::steady::use_steady;
 use super::tabs::Tabs;
 use super::tiles::Tiles;
 use super::timeline::axis::Range;
@@ -42,15 +43,17 @@ pub fn Page(props: &PageProps) -> Html {
     use_theme(state.ui.theme);
     let (cluster, on_cluster) = use_cluster(&state);
     let branch = state.branch();
-    let clusters: Vec<String> = state.scenario.iter().flat_map(|s| s.etcd.iter().map(|c| c.name.clone())).collect();
+    let scenario = state.scenario.as_ref().map(Same::from);
+    let clusters = Same(use_memo(scenario.clone(), |scenario| {
+        scenario.iter().flat_map(|s| s.etcd.iter().map(|c| c.name.clone())).collect::<Vec<String>>()
+    }));
     let name = clusters.get(cluster).cloned().unwrap_or_default();
     let View { range, end, on_range, on_zoom, on_visit, dispatch } = use_view(&state, &name, &clusters, &on_cluster, dispatch);
     let report = branch.and_then(|b| b.report.as_ref()).map(Same::from);
-    let scenario = state.scenario.as_ref().map(Same::from);
     let view = state.view.as_ref().map(Same::from);
     let wrong = use_state_eq(|| None::<String>);
-    let on_export = on_export(&state, &name, range, dark, &wrong);
-    let on_command = on_command(&dispatch, &on_export, &on_zoom);
+    let on_export = use_steady(on_export(&state, &name, range, dark, &wrong));
+    let on_command = use_steady(on_command(&dispatch, &on_export, &on_zoom));
     {
         let (state, on_command) = (state.clone(), on_command.clone());
         use_keys(move |key| press(key, &state).map(|effect| on_command.emit(effect)).is_some());

@@ -18,7 +18,7 @@ pub(crate) struct SlotProps {
 impl PartialEq for SlotProps {
     /// Whether the panel would look the same: the document, how it is shown, and how its expectations fared.
     fn eq(&self, other: &Self) -> bool {
-        let fared = |state: &State| state.branch().and_then(|b| b.report.as_ref().map(Rc::as_ptr));
+        let fared = |state: &State| state.branch().map(|b| (b.report.as_ref().map(Rc::as_ptr), b.done, b.fork.is_none()));
         let (a, b) = (&self.state, &other.state);
         Rc::ptr_eq(&a.document, &b.document)
             && a.ui.as_json == b.ui.as_json

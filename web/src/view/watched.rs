@@ -13,6 +13,7 @@ use zonefall_core::report::{EtcdReport, Report};
 
 use super::labels::moment;
 use super::same::Same;
+use super::steady::use_steady;
 use super::timeline::axis::Range;
 use super::timeline::zoom::{Zoom, visit, watch};
 use crate::state::{Action, PlaybackCommand, Selection, State, UiAction};
@@ -40,8 +41,6 @@ pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let set = chosen.setter();
     use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
     let set = chosen.setter();
-    use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
-    let set = chosen.setter();
     use_effect_with(state.selection, move |selection| {
         if let Some(Selection::Member(member)) = selection {
             set.set(Some(member.cluster.into()));
@@ -51,7 +50,7 @@ pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let report = state.branch().and_then(|branch| branch.report.as_deref());
     let cluster = (*chosen).or_else(|| affected(report?)).unwrap_or(0);
     let set = chosen.setter();
-    (cluster.min(clusters.saturating_sub(1)), Callback::from(move |cluster| set.set(Some(cluster))))
+    (cluster.min(clusters.saturating_sub(1)), use_steady(Callback::from(move |cluster| set.set(Some(cluster)))))
 }
 
 /// Number of the first cluster that had an outage, else of the first that lost a member.
@@ -65,16 +64,16 @@ fn affected(report: &Report) -> Option<usize> {
 pub(crate) fn use_view(
     state: &Same<State>,
     cluster: &str,
-    clusters: &[String],
+    clusters: &Same<Vec<String>>,
     on_cluster: &Callback<usize>,
     dispatch: Callback<Action>,
 ) -> View {
     let end = state.scenario.as_ref().map_or(Time::ZERO, |s| Time::ZERO + s.duration);
     let range = state.ui.range.map_or_else(|| Range::whole(end), |[from_s, to_s]| Range { from_s, to_s });
-    let on_range = dispatch.reform(move |range: Range| {
+    let on_range = use_steady(dispatch.reform(move |range: Range| {
         let part = (range != Range::whole(end)).then_some([range.from_s, range.to_s]);
         Action::Ui(UiAction::Range(part))
-    });
+    }));
     let report = state.branch().and_then(|branch| branch.report.clone());
     let (at, speed) = (state.playback.at, state.playback.speed);
     {
@@ -88,30 +87,30 @@ pub(crate) fn use_view(
     }
     let on_zoom = {
         let (report, cluster) = (report.clone(), cluster.to_owned());
-        on_range.reform(move |zoom: Zoom| zoom.of(range, at.as_secs_f64(), end, report.as_deref(), &cluster))
+        use_steady(on_range.reform(move |zoom: Zoom| zoom.of(range, at.as_secs_f64(), end, report.as_deref(), &cluster)))
     };
-    let on_visit = on_visit(report, clusters, &on_range, on_cluster, end, &dispatch);
+    let on_visit = use_steady(on_visit(report, clusters, &on_range, on_cluster, end, &dispatch));
     let dispatch = {
         let on_range = on_range.clone();
-        Callback::from(move |action: Action| {
+        use_steady(Callback::from(move |action: Action| {
             if matches!(action, Action::Intervene(_)) {
                 on_range.emit(watch(range, at, speed, end));
             }
             dispatch.emit(action);
-        })
+        }))
     };
     View { range, end, on_range, on_zoom, on_visit, dispatch }
 }
 
 fn on_visit(
     report: Option<Rc<Report>>,
-    clusters: &[String],
+    clusters: &Same<Vec<String>>,
     on_range: &Callback<Range>,
     on_cluster: &Callback<usize>,
     end: Time,
     dispatch: &Callback<Action>,
 ) -> Callback<(String, f64)> {
-    let (clusters, on_range, on_cluster, dispatch) = (clusters.to_vec(), on_range.clone(), on_cluster.clone(), dispatch.clone());
+    let (clusters, on_range, on_cluster, dispatch) = (clusters.clone(), on_range.clone(), on_cluster.clone(), dispatch.clone());
     Callback::from(move |(name, at_s): (String, f64)| {
         if let Some(cluster) = clusters.iter().position(|one| *one == name) {
             on_cluster.emit(cluster);

@@ -60,7 +60,7 @@ fn zone_name(scenario: &Scenario, z: ZoneId) -> String {
 
 /// What is to be said of it.
 pub(crate) fn facts(is: Selection, scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Fact> {
-    let model = model(scenario, Some(view), None);
+    let model = model(scenario, Some(view), None, |_| true);
     let mut facts = match is {
         Selection::Zone(z) => with(zone(z, scenario, &model), objects::in_zone(z, scenario, view)),
         Selection::Node(n) => with(node(n, scenario, &model), objects::node(n, scenario, view)),

@@ -125,8 +125,14 @@ pub fn weight(rate: u64) -> u8 {
     }
 }
 
-/// The map of a picture; the report (where there is one) knows the rates.
-pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<&Report>) -> Model {
+/// The map of a picture; the report (where there is one) knows the rates. Of clusters that are not wanted there are no members:
+/// thousands of them are not drawn one by one.
+pub fn model(
+    scenario: &Scenario,
+    view: Option<&SimulationView>,
+    report: Option<&Report>,
+    is_wanted: impl Fn(EtcdId) -> bool,
+) -> Model {
     let faults: Vec<&Fault> = view.map_or(&[][..], |p| &p.faults).iter().map(|active| &active.fault).collect();
     let zones = scenario.zones.iter_enumerated().map(|(id, zone)| ZoneFace {
         name: zone.name.clone(),
@@ -149,7 +155,8 @@ pub fn model(scenario: &Scenario, view: Option<&SimulationView>, report: Option<
     });
     let zones: TiVec<_, ZoneFace> = zones.collect();
     let links = links(scenario, &zones, &faults, view.map(|p| p.at.as_secs_f64()).zip(report));
-    let members = scenario.etcd.keys().map(|cluster| members(scenario, cluster, view, &faults)).collect();
+    let of_cluster = |cluster| if is_wanted(cluster) { members(scenario, cluster, view, &faults) } else { Vec::new() };
+    let members = scenario.etcd.keys().map(of_cluster).collect();
     let clients = scenario.clients.iter().map(|c| ClientFace { name: c.name.clone(), sends: sends(c, scenario) }).collect();
     Model { zones, nodes: nodes.collect(), members, clients, links }
 }
@@ -312,7 +319,7 @@ mod tests {
     fn every_bundled_scenario_has_a_map_before_its_first_picture() {
         for bundled in bundled() {
             let scenario = Scenario::from_json(bundled.json).unwrap();
-            let model = model(&scenario, None, None);
+            let model = model(&scenario, None, None, |_| true);
             let zones = scenario.zones.len();
             assert_eq!((model.zones.len(), model.links.len()), (zones, zones * (zones - 1) / 2));
         }

@@ -163,6 +163,9 @@ pub struct Objects {
 /// A pod where it stands.
 type Placed<'a> = (KubeClusterId, &'a PodView, Mark);
 
+/// The card of a node, and whether what runs on it serves nobody.
+type Place = (usize, bool);
+
 /// Machines without a node, by phase.
 type Heaps<'a> = BTreeMap<&'static str, Vec<(KubeClusterId, &'a MachineView)>>;
 
@@ -172,7 +175,7 @@ struct Gatherer<'a> {
     out: Objects,
     /// Members have chips.
     chips: bool,
-    cards: BTreeMap<(KubeClusterId, NodeKey), usize>,
+    cards: TiVec<KubeClusterId, Vec<Option<Place>>>,
     on_card: Vec<Vec<Placed<'a>>>,
     waiting: BTreeMap<&'static str, Vec<Placed<'a>>>,
     heaps: TiVec<ZoneId, Heaps<'a>>,
@@ -182,10 +185,9 @@ struct Gatherer<'a> {
 pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
     let mut all = Gatherer::new(scenario);
     let clusters = scenario.kube.clusters.iter_enumerated();
-    for (id, spec) in clusters.clone() {
-        for (key, node) in spec.nodes.iter_enumerated() {
+    for spec in &scenario.kube.clusters {
+        for node in &spec.nodes {
             let card = usize::from(node.node);
-            all.cards.insert((id, key), card);
             all.out.crowd.cards[card].kube = true;
             // Before the first view nothing is known of it.
             let (state, tone) = if view.is_some() { ("gone", "bad") } else { ("", "") };
@@ -216,7 +218,7 @@ impl<'a> Gatherer<'a> {
                 rows: Vec::new(),
                 crowd,
             },
-            cards: BTreeMap::new(),
+            cards: vec![Vec::new(); scenario.kube.clusters.len()].into(),
             on_card: vec![Vec::new(); cards],
             waiting: BTreeMap::new(),
             heaps: vec![BTreeMap::new(); zones].into(),
@@ -225,6 +227,17 @@ impl<'a> Gatherer<'a> {
             all.out.crowd.cards.iter_mut().for_each(|card| card.members.clear());
         }
         all
+    }
+
+    /// Where a node is; there are tens of thousands of pods that ask.
+    fn card(&self, id: KubeClusterId, key: NodeKey) -> Option<Place> {
+        *self.cards[id].get(key.0 as usize)?
+    }
+
+    fn place(&mut self, id: KubeClusterId, key: NodeKey, place: Place) {
+        let (cards, index) = (&mut self.cards[id], key.0 as usize);
+        cards.resize(cards.len().max(index + 1), None);
+        cards[index] = Some(place);
     }
 
     /// The node of a card.
@@ -239,12 +252,16 @@ impl<'a> Gatherer<'a> {
         for node in &cluster.nodes {
             let (state, tone) = node_state(node);
             let object = NodeObject { state, tone, phase: "", pods: [0; 6] };
-            match (node.name, self.cards.get(&(id, node.key))) {
-                (NodeName::Given(_), Some(&card)) => self.out.nodes[NodeId::from(card)] = Some(object),
-                (NodeName::Given(_), None) => {}
-                (NodeName::Machine(machine), _) => {
+            match node.name {
+                NodeName::Given(_) => {
+                    if let Some(given) = spec.nodes.get(node.key) {
+                        self.place(id, node.key, (usize::from(given.node), node.lost.is_some()));
+                        self.out.nodes[given.node] = Some(object);
+                    }
+                }
+                NodeName::Machine(machine) => {
                     let (is, name) = (Selection::Machine(id, machine), node_name(node.name, spec, self.scenario));
-                    self.cards.insert((id, node.key), self.out.crowd.cards.len());
+                    self.place(id, node.key, (self.out.crowd.cards.len(), node.lost.is_some()));
                     self.out.crowd.cards.push(Card::new(is, node.zone, true));
                     self.on_card.push(Vec::new());
                     self.out.joined.push(Joined { is, name, lost: node.lost, node: object });
@@ -256,7 +273,7 @@ impl<'a> Gatherer<'a> {
     fn machines(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a KubeClusterView) {
         for machine in &cluster.machines {
             let phase = phase_words(machine.phase);
-            match machine.node.and_then(|key| self.cards.get(&(id, key)).copied()) {
+            match machine.node.and_then(|key| self.card(id, key)).map(|(card, _)| card) {
                 None => self.heaps[machine.zone].entry(phase).or_default().push((id, machine)),
                 Some(card) if card < self.out.nodes.len() => {
                     let thing = of_machine(id, machine, spec, phase);
@@ -272,10 +289,9 @@ impl<'a> Gatherer<'a> {
     }
 
     fn pods(&mut self, id: KubeClusterId, spec: &KubeClusterSpec, cluster: &'a KubeClusterView) {
-        let lost: BTreeMap<NodeKey, bool> = cluster.nodes.iter().map(|node| (node.key, node.lost.is_some())).collect();
         for pod in &cluster.pods {
             // A pod may outlive its node.
-            let Some((card, lost)) = pod.node.and_then(|key| Some((*self.cards.get(&(id, key))?, *lost.get(&key)?))) else {
+            let Some((card, lost)) = pod.node.and_then(|key| self.card(id, key)) else {
                 self.waiting.entry(waits_for(pod)).or_default().push((id, pod, mark(pod, false)));
                 continue;
             };

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsCast;
 use yew::prelude::*;
-use zonefall_core::ids::ZoneId;
+use zonefall_core::ids::{EtcdId, ZoneId};
 use zonefall_core::kube::record::Loss;
 use zonefall_core::report::Report;
 use zonefall_core::scenario::{Direction, Scenario};
@@ -12,7 +12,7 @@ use super::items::{Client, Link, Member, Node, Zone};
 use super::keys::{self, Way};
 use super::kube_items::{ThingItem, words};
 use super::layout::Layout;
-use super::model::{Model, NodeFace, model};
+use super::model::{MemberFace, Model, NodeFace, model};
 use super::objects::Objects;
 use super::pick::Pick;
 use super::shapes::px;
@@ -38,7 +38,8 @@ pub(crate) struct SceneProps {
 #[component]
 pub(crate) fn Scene(props: &SceneProps) -> Html {
     let SceneProps { scenario, view, report, selection, objects, layout, sheet, dispatch } = props;
-    let model = model(scenario, view.as_deref(), report.as_deref());
+    let is_drawn = |cluster: EtcdId| layout.members[cluster].iter().any(|rect| rect.h > 0.0);
+    let model = model(scenario, view.as_deref(), report.as_deref(), is_drawn);
     let first = Selection::Zone(ZoneId(0));
     let pick = |is: Selection| Pick {
         is,
@@ -116,10 +117,11 @@ fn things(objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick)
 }
 
 fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
-    let members = model.members.iter().flatten().map(|face| {
+    let rect = |face: &MemberFace| layout.members[face.id.cluster][face.id.index as usize];
+    let members = model.members.iter().flatten().map(|face| (face, rect(face))).filter(|(_, rect)| rect.h > 0.0);
+    let members = members.map(|(face, rect)| {
         let is = Selection::Member(face.id);
-        let rect = layout.members[face.id.cluster][face.id.index as usize];
-        html! { if rect.h > 0.0 { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> } }
+        html! { <Member key={element_id(is)} face={face.clone()} {rect} compact={layout.compact} tight={layout.tray.is_some()} pick={pick(is)} /> }
     });
     let clients = model.clients.iter_enumerated().zip(&layout.clients).filter(|(_, rect)| rect.h > 0.0);
     let clients = clients.map(|((id, face), rect)| {

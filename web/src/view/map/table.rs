@@ -32,7 +32,7 @@ pub(crate) struct MapTableProps {
 #[component]
 pub(crate) fn MapTable(props: &MapTableProps) -> Html {
     let MapTableProps { scenario, view, report, selection, objects, dispatch } = props;
-    let model = model(scenario, view.as_deref(), report.as_deref());
+    let model = model(scenario, view.as_deref(), report.as_deref(), |_| true);
     let pick = |is: Selection, text: &str, testid: String| {
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Select(Some(is)));
         html! {

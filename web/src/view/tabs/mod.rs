@@ -48,7 +48,7 @@ pub struct TabsProps {
     /// The report so far.
     pub report: Option<Same<Report>>,
     /// All clusters, and which is shown.
-    pub clusters: Vec<String>,
+    pub clusters: Same<Vec<String>>,
     /// Index of the shown one.
     pub cluster: usize,
     /// Another cluster is wanted.
@@ -113,7 +113,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
         <section class={classes!("details", tall.then_some("tall"), props.kube.then_some("kube"))} aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
-                if clusters.len() > 1 { { chooser(props) } }
+                if clusters.len() > 1 { <Chooser {clusters} {cluster} on_cluster={props.on_cluster.clone()} /> }
                 <button class="tool larger" {onclick} aria-pressed={tall.to_string()} aria-label="Larger details" title="Larger details"
                     data-testid="tall">{ icon(Icon::Taller) }</button>
             </div>
@@ -174,7 +174,16 @@ fn tab_list(props: &TabsProps) -> Html {
     html! { <div class="tab-list" role="tablist" aria-label="Details" {onkeydown}>{ for tabs.iter().map(tab) }</div> }
 }
 
-fn chooser(props: &TabsProps) -> Html {
+#[derive(Clone, PartialEq, Properties)]
+struct ChooserProps {
+    clusters: Same<Vec<String>>,
+    cluster: usize,
+    on_cluster: Callback<usize>,
+}
+
+/// Which cluster is shown: of thousands, hence not drawn with each frame.
+#[component]
+fn Chooser(props: &ChooserProps) -> Html {
     let onchange = props
         .on_cluster
         .reform(|event: Event| event.target_unchecked_into::<web_sys::HtmlSelectElement>().value().parse().unwrap_or(0));
