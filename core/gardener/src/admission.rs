@@ -1,5 +1,5 @@
 //! Which change of its failure tolerance a shoot that has a seed may ask for (GEP-20, "Goals", "Non-Goals" and "Case #2: HA Shoot with
-//! Assigned Seed and Updated Failure Tolerance").
+//! Assigned Seed and Updated Failure Tolerance"), and why it is denied that or another seed.
 
 use std::fmt;
 
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use zonefall_kernel::traced;
 pub use zonefall_kube::spec::gardener::FailureTolerance;
+use zonefall_kube::spec::scheduler::SeedRejection;
 
 /// Why a change is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +56,34 @@ pub const fn admit(from: FailureTolerance, to: FailureTolerance, multi_zonal: bo
         (Node, Zone) => Err(Denial::SingleToMultiZone),
         (Zone, Node) => Err(Denial::MultiToSingleZone),
         (Node | Zone, None) => Err(Denial::Downgrade),
+    }
+}
+
+/// Why a shoot is not bound to another seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MigrationDenial {
+    /// It has no control plane yet.
+    Unscheduled,
+    /// It is on its way already.
+    Moves,
+    /// It is there.
+    Same,
+    /// What the scheduler would say of that seed.
+    Seed(SeedRejection),
+}
+
+traced! { enum MigrationDenial { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
+
+impl fmt::Display for MigrationDenial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unscheduled => "no seed hosts it yet",
+            Self::Moves => "it is on its way to another seed already",
+            Self::Same => "it is there already",
+            Self::Seed(SeedRejection::Full) => "that seed has no capacity for another shoot",
+            Self::Seed(SeedRejection::NotMultiZonal) => "that seed is not multi-zonal, and the shoot is to survive a zone",
+            Self::Seed(SeedRejection::OtherRegion) => "that seed is in another region",
+        })
     }
 }
 

@@ -2,17 +2,14 @@
 //! with Assigned Seed and Updated Failure Tolerance": control-plane migration brings a shoot to a seed that suits it).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-use super::druid::Shoot;
+pub use crate::admission::MigrationDenial;
+use crate::shoot::Shoot;
 use zonefall_etcd::restore::RestorePhase;
-use zonefall_kernel::traced;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::spec::KubeModel;
 use zonefall_kube::spec::gardener::{FailureTolerance, Migration};
-use zonefall_kube::spec::scheduler::{Seed, SeedRejection, choose};
+use zonefall_kube::spec::scheduler::{Seed, choose};
 use zonefall_network::HostId;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
@@ -60,34 +57,6 @@ pub struct Binding {
     pub moves: bool,
     /// Which failure it is to survive.
     pub tolerance: FailureTolerance,
-}
-
-/// Why a shoot is not bound to another seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MigrationDenial {
-    /// It has no control plane yet.
-    Unscheduled,
-    /// It is on its way already.
-    Moves,
-    /// It is there.
-    Same,
-    /// What the scheduler would say of that seed.
-    Seed(SeedRejection),
-}
-
-traced! { enum MigrationDenial { Unscheduled = 0, Moves = 1, Same = 2, Seed(reason) = 3 } }
-
-impl fmt::Display for MigrationDenial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unscheduled => "no seed hosts it yet",
-            Self::Moves => "it is on its way to another seed already",
-            Self::Same => "it is there already",
-            Self::Seed(SeedRejection::Full) => "that seed has no capacity for another shoot",
-            Self::Seed(SeedRejection::NotMultiZonal) => "that seed is not multi-zonal, and the shoot is to survive a zone",
-            Self::Seed(SeedRejection::OtherRegion) => "that seed is in another region",
-        })
-    }
 }
 
 impl Garden {

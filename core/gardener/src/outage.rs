@@ -6,43 +6,18 @@ use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
-use serde::{Deserialize, Serialize};
-
-use crate::druid::Druid;
 use crate::garden::Garden;
-use crate::gardenlet::Gardenlet;
+pub use crate::record::{Deletion, OutageFact};
 use crate::record::{GardenerRecord, Report};
+use crate::shoot_controllers::notify_of_outages;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
-use zonefall_kernel::traced;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::Phase;
 use zonefall_kube::record::Ready;
 use zonefall_kube::rule::taints::Effect;
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::ZoneId;
-
-/// The two ways an outage looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deletion {
-    /// A machine of each deployment terminates for good.
-    Fails,
-    /// A machine of each deployment waits for its node.
-    Works,
-}
-
-traced! { enum Deletion { Fails = 0, Works = 1 } }
-
-/// A fact of a zone outage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OutageFact {
-    /// It has looked like one for long enough.
-    Detected(Deletion),
-    /// A machine runs again, and so does its node.
-    Ended,
-}
-
-traced! { enum OutageFact { Detected(deletion) = 0, Ended = 1 } }
 
 /// What is to be seen of a zone.
 #[derive(Clone, Debug, Default)]
@@ -183,10 +158,7 @@ impl Controller for Outages {
 
     fn arm(&mut self, _is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
         if self.check(&state.store, ctx) {
-            for key in Garden::seed_of(ctx).concerned(None) {
-                ctx.notify::<Druid>(0, key);
-                ctx.notify::<Gardenlet>(0, key);
-            }
+            notify_of_outages(ctx);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What etcd-druid and gardenlet do to control planes, in plain words.
 
-use super::{DruidFact, FailureTolerance, MigrationFact, ToleranceFact};
-use zonefall_kube::spec::gardener::Seed;
+use crate::record::{DruidFact, MigrationFact, ToleranceFact};
+use zonefall_kube::spec::gardener::{FailureTolerance, Seed};
 use zonefall_scenario::ids::{SeedId, TiSlice};
 
 impl DruidFact {

@@ -1,130 +1,29 @@
-//! etcd-druid and gardenlet, as far as they change control planes that are there: members of etcd are moved out of a zone that has an
-//! outage and back ([`relocation`]), shoots are made to survive more ([`upgrade`]), and move to other seeds ([`migration`]).
+//! etcd-druid, as far as it changes control planes that are there: members of etcd are moved out of a zone that has an outage and back
+//! ([`relocation`]), and shoots are made to survive more ([`upgrade`], with gardenlet's part of it).
 //!
 //! Of the pairs of etcd members of which one stands by druid checks the one that serves ([`passive`](zonefall_etcd::passive)).
 //!
-//! Both look at everything anew whenever something has changed and remember next to nothing: what is in the API and in etcd says how far
-//! they are. Druid acts as [`Component::Druid`](zonefall_kube::spec::Component), gardenlet as `Gardenlet`: who cannot write does nothing.
+//! Like gardenlet it looks at everything anew whenever something has changed and remembers next to nothing: what is in the API and in etcd
+//! says how far it is. It acts as [`Component::Druid`](zonefall_kube::spec::Component), gardenlet as `Gardenlet`: who cannot write does
+//! nothing.
 
 pub mod describe;
-mod migration;
 mod relocation;
 mod upgrade;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::admission::Denial;
 use crate::garden::{Garden, with_shoot};
-use crate::gardenlet::Gardenlet;
-pub use migration::MigrationFact;
-use migration::{Residence, SourceStep};
-pub(super) use migration::{Stage, bind, migration_of};
+pub use crate::record::{DruidFact, MigrationFact, ToleranceFact};
+use crate::shoot::{Shoot, about};
+use crate::shoot_controllers::{Druid, Gardenlet};
 pub use relocation::{relaxed, required};
-use upgrade::Upgrade;
-use zonefall_kernel::traced;
 use zonefall_kube::controller::{Controller, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::event::KubeEvent;
-use zonefall_kube::name::{PodName, PodTag};
-use zonefall_kube::spec::gardener::{FailureTolerance, Hosted, Recovery};
-use zonefall_kube::spec::{Component, Role, Workload};
-use zonefall_kube::store::{Change, Store};
-use zonefall_network::HostId;
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, MemberId, SeedId, WorkloadId, ZoneId};
-
-/// What etcd-druid does with the pods of an etcd cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DruidFact {
-    /// They need not be in zones of their own any more, they prefer it.
-    Relaxed,
-    /// They must be again.
-    Required,
-    /// The pod of this ordinal leaves a zone that has an outage: it and its volume are deleted.
-    Moves(u32),
-    /// The pod of this ordinal makes room for one in a zone that has recovered.
-    Returns(u32),
-    /// The pod of this ordinal should move, but has been as many members as a run allows for.
-    Spent(u32),
-    /// They start anew, to talk to their peers with TLS.
-    Restarts,
-    /// So many are wanted.
-    Grows(u32),
-}
-
-traced! {
-    enum DruidFact {
-        Relaxed = 0,
-        Required = 1,
-        Moves(ordinal) = 2,
-        Returns(ordinal) = 3,
-        Spent(ordinal) = 4,
-        Restarts = 5,
-        Grows(replicas) = 6,
-    }
-}
-
-/// What becomes of a shoot that is asked to survive more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ToleranceFact {
-    /// It may.
-    Admitted(FailureTolerance),
-    /// It may not.
-    Denied(FailureTolerance, Denial),
-    /// etcd does; the other components follow.
-    Follows(FailureTolerance),
-    /// All of it does.
-    Done(FailureTolerance),
-}
-
-traced! { enum ToleranceFact { Admitted(to) = 0, Denied(to, why) = 1, Follows(to) = 2, Done(to) = 3 } }
-
-/// etcd-druid. Key of its work queue: a shoot.
-#[derive(Clone, Debug)]
-pub struct Druid {
-    /// Etcd clusters of which one member serves and one stands by.
-    pairs: Vec<EtcdId>,
-    /// Where it runs, while it can act.
-    host: Option<HostId>,
-}
-
-/// A shoot whose control plane may change, as one seed has it.
-#[derive(Clone, Debug)]
-pub(super) struct Shoot {
-    /// Its place among all shoots.
-    key: u16,
-    /// This seed.
-    seed: SeedId,
-    /// Its own API.
-    cluster: KubeClusterId,
-    place: Residence,
-    /// What it is asked for on its way, for when it is there.
-    later: Vec<u16>,
-    /// Its etcd clusters.
-    sets: Vec<WorkloadId>,
-    /// All of its components.
-    workloads: Vec<WorkloadId>,
-    tolerance: FailureTolerance,
-    recovery: Recovery,
-    multi_zonal: bool,
-    upgrade: Option<Upgrade>,
-    /// Clusters whose pods need not be in zones of their own.
-    relaxed: BTreeSet<WorkloadId>,
-    /// Pods of which it was told that they cannot move again.
-    spent: BTreeSet<PodName>,
-}
-
-/// A pod of an etcd cluster, as druid sees it.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    name: PodName,
-    ordinal: u32,
-    /// The zone its volume is in.
-    home: Option<ZoneId>,
-    /// It stays what it is, serves and has a vote.
-    settled: bool,
-}
+use zonefall_kube::spec::gardener::{Hosted, Recovery};
+use zonefall_kube::spec::{Component, Role};
+use zonefall_kube::store::Change;
 
 impl Druid {
     /// The shoots of this seed that may move or change, as they start; what is asked for later is queued.
@@ -133,28 +32,12 @@ impl Druid {
         let mut shoots = BTreeMap::new();
         for (key, spec) in (0..).zip(&model.shoots) {
             let is_here = |hosted: &&Hosted| model.seeds[hosted.seed].cluster == ctx.cluster;
-            let Some(Hosted { seed, cluster, workloads, forms, .. }) = spec.places().find(is_here) else { continue };
-            if spec.recovery != Recovery::Move && forms.is_empty() {
+            let Some(hosted) = spec.places().find(is_here) else { continue };
+            if spec.recovery != Recovery::Move && hosted.forms.is_empty() {
                 continue;
             }
-            let begins = spec.hosted.as_ref().is_some_and(|hosted| hosted.seed == *seed);
-            let is_etcd = |id: &WorkloadId| matches!(ctx.spec.workloads[*id].role, Role::Etcd(_));
-            let shoot = Shoot {
-                key,
-                seed: *seed,
-                cluster: *cluster,
-                place: if begins { Residence::Here } else { Residence::Elsewhere },
-                later: Vec::new(),
-                sets: workloads.iter().copied().filter(is_etcd).collect(),
-                workloads: workloads.clone(),
-                tolerance: spec.tolerance,
-                recovery: spec.recovery,
-                multi_zonal: model.seeds[*seed].multi_zonal,
-                upgrade: None,
-                relaxed: BTreeSet::new(),
-                spent: BTreeSet::new(),
-            };
-            shoots.insert(key.into(), shoot);
+            let begins = spec.hosted.as_ref().is_some_and(|first| first.seed == hosted.seed);
+            shoots.insert(key.into(), Shoot::new(key, spec, hosted, begins, ctx));
             // Who hosts it at the start is asked, and passes on what is another's.
             for (change, asked) in (0..).zip(&model.changes).filter(|(_, change)| begins && change.shoot == key) {
                 ctx.schedule(asked.at, KubeEvent::Message { controller: ctx.controller, message: change });
@@ -193,7 +76,7 @@ impl Controller for Druid {
             false
         });
         if is_grown {
-            ctx.notify::<Gardenlet>(0, key);
+            Gardenlet::notify(key, ctx);
         }
     }
 
@@ -231,89 +114,5 @@ impl Controller for Druid {
 
     fn boxed(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
-    }
-}
-
-/// The component that a change is about, where that may matter to the control planes of shoots.
-pub(super) const fn about(change: &Change) -> Option<WorkloadId> {
-    match *change {
-        Change::Removed(_, name, _) | Change::Unclaimed(name) => Some(name.workload),
-        Change::Readiness(workload) | Change::Members(workload) => Some(workload),
-        _ => None,
-    }
-}
-
-impl Shoot {
-    /// Whether something may be to do for it that has to do with a component, or with none.
-    pub(super) fn is_concerned(&self, about: Option<WorkloadId>) -> bool {
-        match about {
-            _ if !self.is_busy() && !self.moves() => false,
-            Some(workload) => (if self.is_busy() { &self.workloads } else { &self.sets }).contains(&workload),
-            None => true,
-        }
-    }
-
-    /// Whether it waits for etcd to reach a backup bucket.
-    pub(super) fn waits_for_bucket(&self) -> bool {
-        matches!(self.place, Residence::Leaves(_, SourceStep::Closed))
-    }
-
-    /// What gardenlet does about it; whether druid is to go on.
-    pub(super) fn follow_all(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
-        let was_here = self.place == Residence::Here;
-        let mut before = None;
-        // What a step waits for may be there already.
-        while before.replace((self.place, self.upgrade.is_some())) != Some((self.place, self.upgrade.is_some())) {
-            match self.place {
-                // One thing after the other: what is under way is brought to its end before it leaves.
-                _ if self.upgrade.is_some() => self.follow(store, ctx),
-                Residence::Here | Residence::Elsewhere => {}
-                Residence::Leaves(migration, step) => self.leave(migration, step, store, ctx),
-                Residence::Arrives(step) => self.arrive(step, store, ctx),
-            }
-        }
-        self.place == Residence::Here && !was_here
-    }
-
-    /// Its members of etcd leave a zone that has an outage.
-    fn moves(&self) -> bool {
-        self.place == Residence::Here && self.recovery == Recovery::Move && self.tolerance == FailureTolerance::Zone
-    }
-
-    /// It changes, or moves to another seed.
-    const fn is_busy(&self) -> bool {
-        self.upgrade.is_some() || matches!(self.place, Residence::Leaves(..) | Residence::Arrives(_))
-    }
-
-    /// Its components as they are to be.
-    fn form<'a>(&self, ctx: &ClusterCtx<'a>) -> impl Iterator<Item = (WorkloadId, &'a Workload)> + use<'a> {
-        let mut places = ctx.scenario.kube.shoots[usize::from(self.key)].places();
-        let hosted = places.find(|hosted| hosted.seed == self.seed).expect("it has a place here");
-        hosted.workloads.iter().copied().zip(hosted.form(self.tolerance))
-    }
-
-    /// Whether all members of its etcd clusters that are wanted serve, as what they are to be.
-    fn etcd_serves(&self, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-        self.sets.iter().all(|set| {
-            let ready = |pod: &Seen| pod.settled && store.named(pod.name).is_some_and(|pod| pod.ready);
-            !store.is_rolling(*set) && Self::pods(*set, store, ctx).iter().all(ready)
-        })
-    }
-
-    /// The pods that are wanted of an etcd cluster.
-    fn pods(set: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Seen> {
-        let workload = &ctx.spec.workloads[set];
-        let Role::Etcd(cluster) = workload.role else { unreachable!("a set is etcd's") };
-        let spec = &ctx.scenario.etcd[cluster];
-        let see = |ordinal: u32| {
-            let name = PodName { workload: set, tag: PodTag::Ordinal(ordinal) };
-            let claim = store.claim(name).filter(|claim| !claim.deleted);
-            let stays = claim.is_some() && store.named(name).is_some_and(|pod| !pod.terminating);
-            let votes = workload
-                .member(spec, ordinal, store.volumes_before(name))
-                .is_some_and(|member| ctx.storage.serves_as_voter(MemberId { cluster, index: member }));
-            Seen { name, ordinal, home: claim.map(|claim| claim.home), settled: stays && votes }
-        };
-        (0..store.desired(set)).map(see).collect()
     }
 }

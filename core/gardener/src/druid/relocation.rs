@@ -10,9 +10,9 @@
 //! so that nothing more can be lost meanwhile. The new anti-affinity holds for the pods that are there too (the document takes that for
 //! granted; in Kubernetes they would keep theirs, which repels the newcomer, until they are made anew).
 
-use super::{DruidFact, Seen, Shoot};
 use crate::garden::Garden;
-use crate::record::{GardenerRecord, Report};
+use crate::record::{DruidFact, GardenerRecord, Report};
+use crate::shoot::{Seen, Shoot};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::rule::labels::Symbol;
 use zonefall_kube::spec::placement::Term;

@@ -5,37 +5,15 @@
 //!    --> the new ones join as learners, one after the other, and get their votes --> the other components follow
 //! ```
 
-use super::migration::Residence;
-use super::{DruidFact, Shoot, ToleranceFact};
 use crate::admission::admit;
 use crate::garden::Garden;
-use crate::record::{GardenerRecord, Report};
+use crate::record::{DruidFact, GardenerRecord, Report, ToleranceFact};
+use crate::shoot::{Residence, Shoot, Upgrade, UpgradeStep as Step};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::event::KubeEvent;
 use zonefall_kube::spec::Kind;
 use zonefall_kube::spec::gardener::ToleranceChange;
 use zonefall_kube::store::Store;
-
-/// How far a change is.
-#[derive(Clone, Debug)]
-pub(super) struct Upgrade {
-    /// A place in [`KubeModel::changes`](zonefall_kube::spec::KubeModel::changes).
-    change: u16,
-    step: Step,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Admitted,
-    /// Its pod is replaced by one that talks TLS.
-    Restarts,
-    /// More pods are wanted, which join.
-    Grows,
-    /// All members are there.
-    Grown,
-    /// The other components change.
-    Follows,
-}
 
 impl Shoot {
     /// It is asked for a change: of the seed it is bound to, which may be another by now; one thing after the other.
@@ -53,7 +31,7 @@ impl Shoot {
     }
 
     /// Admission; what follows is other programs' work. (While one change is under way no other is admitted: it is an upgrade from none.)
-    pub(super) fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
+    pub(crate) fn request(&mut self, change: u16, ctx: &mut ClusterCtx<'_>) {
         let ToleranceChange { shoot, to, .. } = ctx.scenario.kube.changes[change as usize];
         if let Err(denial) = admit(self.tolerance, to, self.multi_zonal) {
             return ctx.report(GardenerRecord::Tolerance(shoot, ToleranceFact::Denied(to, denial)));
@@ -95,7 +73,7 @@ impl Shoot {
     }
 
     /// What gardenlet does about it: the other components, when etcd is there.
-    pub(super) fn follow(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    pub(crate) fn follow(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let (shoot, form) = (self.key, self.upgrade.is_some().then(|| self.form(ctx)));
         let Some((Upgrade { change, step }, form)) = self.upgrade.as_mut().zip(form) else { return };
         let ToleranceChange { to, .. } = &ctx.scenario.kube.changes[*change as usize];

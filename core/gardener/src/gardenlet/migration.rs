@@ -11,64 +11,21 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use super::Shoot;
-use crate::garden::{Garden, MigrationDenial};
-use crate::record::{GardenerRecord, Report};
+use crate::garden::Garden;
+use crate::record::{GardenerRecord, MigrationFact, Report};
+use crate::shoot::{Residence, Shoot, SourceStep, TargetStep};
 use zonefall_etcd::restore::{FullSnapshot, RestorePhase};
 use zonefall_kernel::time::Duration;
-use zonefall_kernel::traced;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::event::KubeEvent;
-use zonefall_kube::spec::gardener::{FailureTolerance, Migration};
+use zonefall_kube::spec::gardener::Migration;
 use zonefall_kube::spec::{Role, Workload};
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{EtcdId, SeedId, WorkloadId};
 
-/// What becomes of a shoot that is to move to another seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MigrationFact {
-    /// It may, from the first seed to the second.
-    Admitted(SeedId, SeedId),
-    /// It may not move to that seed.
-    Denied(SeedId, MigrationDenial),
-    /// Its API servers and controllers are to end.
-    Leaves,
-    /// No API server is left, and nobody else asks etcd.
-    Closed,
-    /// All that etcd has is in the backup bucket; etcd is to end.
-    Kept,
-    /// Nothing is left of it in the old seed.
-    Gone,
-    /// etcd is restored in the new one; its components are to survive that.
-    Restores(FailureTolerance),
-    /// etcd serves there; API servers follow.
-    Restored,
-    /// API servers serve there; the rest follows.
-    Serves,
-    /// All of it is there.
-    Done,
-}
-
-traced! {
-    enum MigrationFact {
-        Admitted(from, to) = 0,
-        Denied(to, why) = 1,
-        Leaves = 2,
-        Closed = 3,
-        Kept = 4,
-        Gone = 5,
-        Restores(tolerance) = 6,
-        Restored = 7,
-        Serves = 8,
-        Done = 9,
-    }
-}
-
 /// How far a shoot is that moves to another seed: what gardenlets are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(super) enum Stage {
     /// A user asks for it.
     Requested,
     /// The old seed is asked to hand over.
@@ -81,13 +38,13 @@ pub(crate) enum Stage {
 
 impl Stage {
     /// As a message to a gardenlet, about a place in [`KubeModel::migrations`](zonefall_kube::spec::KubeModel::migrations).
-    pub(crate) const fn message(self, migration: u16) -> u32 {
+    pub(super) const fn message(self, migration: u16) -> u32 {
         (self as u32) << 16 | migration as u32
     }
 }
 
 /// What a message to a gardenlet says.
-pub(crate) const fn migration_of(message: u32) -> (Stage, u16) {
+pub(super) const fn migration_of(message: u32) -> (Stage, u16) {
     let stage = match message >> 16 {
         0 => Stage::Requested,
         1 => Stage::Leaves,
@@ -97,44 +54,8 @@ pub(crate) const fn migration_of(message: u32) -> (Stage, u16) {
     (stage, message as u16)
 }
 
-/// Where a shoot's control plane is, as one seed sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Residence {
-    Here,
-    Elsewhere,
-    /// A place in [`KubeModel::migrations`](zonefall_kube::spec::KubeModel::migrations), and how far that is.
-    Leaves(u16, SourceStep),
-    Arrives(TargetStep),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SourceStep {
-    Requested,
-    /// API servers and controllers are to end.
-    Stops,
-    /// Nobody asks etcd any more.
-    Closed,
-    /// A snapshot is under way.
-    Uploads,
-    /// It is in the bucket.
-    Kept,
-    /// etcd is to end.
-    Ends,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TargetStep {
-    Requested,
-    /// One member of each etcd cluster is wanted.
-    Restores,
-    /// API servers are.
-    Restored,
-    /// All are.
-    Serves,
-}
-
 /// A shoot is asked to move to another seed.
-pub(crate) fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
+pub(super) fn bind(id: u16, ctx: &mut ClusterCtx<'_>) {
     let migration = ctx.scenario.kube.migrations[usize::from(id)];
     let Migration { shoot, to, .. } = migration;
     match Garden::of(ctx).admit(&migration, ctx.scenario) {
@@ -157,7 +78,7 @@ fn send_stage(seed: SeedId, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
 
 impl Shoot {
     /// Something about a migration has come to this seed.
-    pub(crate) fn migrate(&mut self, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
+    pub(super) fn migrate(&mut self, id: u16, stage: Stage, ctx: &mut ClusterCtx<'_>) {
         match (stage, self.place) {
             (Stage::Leaves, _) => self.place = Residence::Leaves(id, SourceStep::Requested),
             (Stage::Uploaded, Residence::Leaves(id, SourceStep::Uploads)) => self.uploaded(id, ctx),

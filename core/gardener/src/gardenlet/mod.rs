@@ -1,17 +1,16 @@
-//! gardenlet: what keeps the control planes of shoots in a seed, where a shoot is to survive more or moves.
+//! gardenlet: what keeps the control planes of shoots in a seed, where a shoot is to survive more or moves to another seed ([`migration`]).
 
-use crate::druid::{Druid, about};
-use crate::druid::{Stage, bind, migration_of};
+mod migration;
+
 use crate::garden::{Garden, with_shoot};
+use crate::shoot::{Residence, Shoot, about};
+use crate::shoot_controllers::{Druid, Gardenlet};
+use migration::{Stage, bind, migration_of};
 use zonefall_kube::controller::{Controller, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::event::KubeEvent;
 use zonefall_kube::spec::Component;
-use zonefall_kube::store::Change;
-
-/// The controller. Key of its work queue: a shoot.
-#[derive(Clone, Debug)]
-pub struct Gardenlet;
+use zonefall_kube::store::{Change, Store};
 
 impl Gardenlet {
     /// Every cluster has it; what is asked for later is queued.
@@ -44,7 +43,7 @@ impl Controller for Gardenlet {
 
     fn reconcile(&mut self, _queue: u8, key: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         if with_shoot(key, ctx, |shoot, ctx| shoot.follow_all(&mut state.store, ctx)) {
-            ctx.notify::<Druid>(0, key);
+            Druid::notify(key, ctx);
         }
     }
 
@@ -76,5 +75,24 @@ impl Controller for Gardenlet {
 
     fn boxed(&self) -> Box<dyn Controller> {
         Box::new(self.clone())
+    }
+}
+
+impl Shoot {
+    /// What gardenlet does about it; whether druid is to go on.
+    fn follow_all(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+        let was_here = self.place == Residence::Here;
+        let mut before = None;
+        // What a step waits for may be there already.
+        while before.replace((self.place, self.upgrade.is_some())) != Some((self.place, self.upgrade.is_some())) {
+            match self.place {
+                // One thing after the other: what is under way is brought to its end before it leaves.
+                _ if self.upgrade.is_some() => self.follow(store, ctx),
+                Residence::Here | Residence::Elsewhere => {}
+                Residence::Leaves(migration, step) => self.leave(migration, step, store, ctx),
+                Residence::Arrives(step) => self.arrive(step, store, ctx),
+            }
+        }
+        self.place == Residence::Here && !was_here
     }
 }
