@@ -10,17 +10,26 @@
 //! Every arrow collects its errors and goes on: a file comes back with all that is wrong with it, each with its JSON path, what was
 //! found and what would be right. Only a file that is not JSON stops at once. The form is checked against the JSON Schema that
 //! [`schema()`] publishes, which a test makes from the types in [`raw`].
+//!
+//! Each layer knows those before it: units and ids; what a scenario runs on ([`kube`], etcd, the topology), which faults and operations see
+//! as an [`Inventory`]; what is made out of a file so far (`lowering`); [`fault`] and [`operation`]; [`raw`]; [`Scenario`], with [`expect`]ations;
+//! the validation.
 
+pub mod backup;
 mod bundled;
 pub mod cost;
 mod defaults;
 mod error;
+mod etcd;
+mod etcd_member;
 pub mod expect;
 pub mod fault;
 pub mod ids;
+mod inventory;
 mod json;
 pub mod kube;
 mod load;
+mod lowering;
 mod model;
 pub mod operation;
 pub mod options;
@@ -37,6 +46,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod topology;
 mod traced;
 pub mod units;
 mod validate;
@@ -44,7 +54,9 @@ mod validate;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
+pub use etcd::{EtcdClusterSpec, Member, MemberChange, Operation};
 pub use fault::*;
+pub use inventory::Inventory;
 pub use json::{MAX_BYTES, Step, render};
 pub use load::*;
 pub use model::*;
@@ -54,6 +66,7 @@ pub use renames::{Modern, Renamed, modernize};
 pub use scan::{Seen, scan};
 pub use schema::schema;
 pub use source::{Contradiction, Input, Source};
+pub use topology::{CERTIFICATE_BYTES, Disk, IO_BYTES, Network, Node, Path, Volume, Zone};
 
 use std::collections::BTreeSet;
 

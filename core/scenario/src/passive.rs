@@ -1,7 +1,7 @@
 //! Etcd clusters of two, of which one serves and the other stands by (GEP-20, appendix, "etcd Active-Passive Options").
 
+use crate::backup::{DELTA_PERIOD, FULL_PERIOD};
 use crate::ids::ZoneId;
-use crate::kube::backup::{DELTA_PERIOD, FULL_PERIOD};
 use zonefall_kernel::time::Duration;
 
 /// A cluster of two members, of which only one serves at a time.

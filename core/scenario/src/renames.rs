@@ -74,7 +74,7 @@ const REPORT: [Row; 28] = [
 ];
 
 /// The new name of a report's field, where it has one: by the fields that lead to its object, named as they are now.
-pub(super) fn report_field(object: &[String], old: &str) -> Option<&'static str> {
+fn report_field(object: &[String], old: &str) -> Option<&'static str> {
     let row = REPORT.iter().find(|row| row.1 == old && is_at(row.0, object.iter().map(String::as_str)));
     row.map(|(_, _, new)| *new)
 }
@@ -175,7 +175,11 @@ impl Names<'_> {
     fn word(&mut self, place: Range<usize>, path: &[Step]) {
         let Ok(word) = serde_json::from_str::<String>(&self.text[place.clone()]) else { return };
         let row = WORDS.iter().find(|(at, old, _)| *old == word && is_at(at, keys(path)));
-        let new = if is_at(EXPECTED, keys(path)) { expect::modernize(&word) } else { row.map(|(_, _, new)| (*new).to_owned()) };
+        let new = if is_at(EXPECTED, keys(path)) {
+            expect::modernize(&word, report_field)
+        } else {
+            row.map(|(_, _, new)| (*new).to_owned())
+        };
         if let Some(new) = new {
             self.edits.push(Edit { place, renamed: Renamed { path: render(path), old: word, new }, becomes: None });
         }

@@ -1,7 +1,9 @@
 //! Plain words for durations, sizes and requests, shared by outage causes, the trace and the verdict.
 
+use crate::etcd::MemberChange;
 use crate::ids::MemberId;
-use crate::{MemberChange, Op, Scenario};
+use crate::inventory::Inventory;
+use crate::load::Op;
 use zonefall_kernel::time::Duration;
 
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
@@ -75,7 +77,7 @@ pub fn list(items: &[String]) -> String {
 }
 
 /// The name of a member.
-pub fn member(scenario: &Scenario, id: MemberId) -> &str {
+pub fn member(scenario: &dyn Inventory, id: MemberId) -> &str {
     &scenario.member(id).name
 }
 
@@ -93,7 +95,7 @@ pub fn op(op: Op) -> &'static str {
 }
 
 /// A change of membership as a command: `add etcd-main-3`.
-pub fn membership_change(change: MemberChange, scenario: &Scenario) -> String {
+pub fn membership_change(change: MemberChange, scenario: &dyn Inventory) -> String {
     match change {
         MemberChange::Add(m) => format!("add {}", member(scenario, m)),
         MemberChange::Remove(m) => format!("remove {}", member(scenario, m)),

@@ -26,10 +26,10 @@ use super::error::show;
 use super::raw::{RawBound, RawExpectation};
 use path::{Function, ReportPath, Step, plain};
 
-/// A place in the report with new names only, where it has old ones.
-pub(super) fn modernize(place: &str) -> Option<String> {
+/// A place in the report with new names only, where it has old ones; `renamed` knows the fields' new names.
+pub(super) fn modernize(place: &str, renamed: impl Fn(&[String], &str) -> Option<&'static str>) -> Option<String> {
     let old = ReportPath::parse(place).ok()?;
-    let new = old.modernized();
+    let new = old.modernized(renamed);
     (new != old).then(|| new.to_string())
 }
 

@@ -14,7 +14,6 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::error::{did_you_mean, one_of, show};
-use crate::renames::report_field;
 
 /// A place in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +61,7 @@ impl ReportPath {
     }
 
     /// The same with the new names of renamed fields.
-    pub(super) fn modernized(&self) -> Self {
+    pub(super) fn modernized(&self, renamed: impl Fn(&[String], &str) -> Option<&'static str>) -> Self {
         let mut object: Vec<String> = Vec::new();
         let mut steps = self.steps.clone();
         for step in &mut steps {
@@ -70,7 +69,7 @@ impl ReportPath {
                 object.push("*".to_owned());
             }
             if let Step::Field(name) | Step::Filter(name, _) = step
-                && let Some(new) = report_field(&object, name)
+                && let Some(new) = renamed(&object, name)
             {
                 new.clone_into(name);
             }

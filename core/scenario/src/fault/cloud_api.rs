@@ -114,8 +114,8 @@ impl Traced for CloudApi {
 }
 
 impl CloudApi {
-    fn text(&self, scenario: &Scenario) -> String {
-        let of_zone = |id: ZoneId| format!("the cloud API for zone {}", scenario.zones[id].name);
+    fn text(&self, scenario: &dyn Inventory) -> String {
+        let of_zone = |id: ZoneId| format!("the cloud API for zone {}", scenario.zones()[id].name);
         self.zone.map_or_else(|| "the cloud API".to_owned(), of_zone)
     }
 }
@@ -138,9 +138,9 @@ impl FaultKind for CloudApi {
         Ok(())
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         let Self { zone, create, delete, attach, error_rate } = *self;
-        let zone = zone.map(|zone| scenario.zones[zone].name.clone());
+        let zone = zone.map(|zone| scenario.zones()[zone].name.clone());
         RawFaultKind::CloudApi(Raw { zone, create, delete, attach, error_rate: Some(Probability(error_rate)) })
     }
 
@@ -148,7 +148,7 @@ impl FaultKind for CloudApi {
         Impact::Elsewhere
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         let calls = [("create machines", self.create), ("delete machines", self.delete), ("attach volumes", self.attach)];
         let fails = |(what, answer): (&str, Option<CloudAnswer>)| answer.map(|a| format!("cannot {what}: {}", a.text()));
         let how: Vec<String> = calls.into_iter().filter_map(fails).collect();
@@ -159,11 +159,11 @@ impl FaultKind for CloudApi {
         format!("{} {how}", self.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still fails", self.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} works again", self.text(scenario))
     }
 
@@ -176,9 +176,9 @@ impl FaultKind for CloudApi {
         Some(Amount { label: "Share of calls that fail", usual: "100%", set: with_rate })
     }
 
-    fn offers(on: Hit, scenario: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, scenario: &dyn Inventory) -> Vec<Offer> {
         let Hit::Zone(FaultTarget::Named(zone)) = on else { return Vec::new() };
-        let mut machines = scenario.kube.clusters.iter().flat_map(|cluster| &cluster.machine_deployments);
+        let mut machines = scenario.kube().clusters.iter().flat_map(|cluster| &cluster.machine_deployments);
         if !machines.any(|deployment| deployment.zone == zone) {
             return Vec::new();
         }

@@ -93,7 +93,7 @@ impl FaultKind for DiskSlow {
         Ok(())
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         let slowdown = RawSlowdown { add: Span(self.add), factor: self.factor };
         RawFaultKind::DiskSlow(Raw { volume: self.volume.raw(scenario), slowdown })
     }
@@ -102,7 +102,7 @@ impl FaultKind for DiskSlow {
         Impact::SlowsDisk
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         let mut how = Vec::new();
         if self.factor > 1.0 {
             how.push(format!("{}x as slow", self.factor));
@@ -113,11 +113,11 @@ impl FaultKind for DiskSlow {
         format!("{} became slow ({})", self.volume.text(scenario), how.join(", "))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still slow", self.volume.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} has its normal speed again", self.volume.text(scenario))
     }
 
@@ -130,7 +130,7 @@ impl FaultKind for DiskSlow {
         Some(Amount { label: "Added time per fsync", usual: "500ms", set: with_added })
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Volume(volume) = on else { return Vec::new() };
         let slow = Self { volume, add: Duration::from_millis(500), factor: 1.0 };
         vec![Offer { id: "slow-disk", label: "Slow disk", about: "adds this time to every fsync", fault: slow.into() }]

@@ -32,7 +32,7 @@ impl FaultKind for GracefulStop {
         vec![Hit::Member(self.0)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::GracefulStop(Raw { member: self.0.raw(scenario) })
     }
 
@@ -40,19 +40,19 @@ impl FaultKind for GracefulStop {
         Impact::Stops
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} was stopped gracefully", self.0.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still stopped", self.0.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} is restarted", self.0.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Member(member) = on else { return Vec::new() };
         let about = "SIGTERM: a leader transfers leadership before it stops; its kubelet does not restart it";
         vec![Offer { id: "stop", label: "Stop gracefully", about, fault: Self(member).into() }]

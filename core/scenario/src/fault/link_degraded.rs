@@ -87,7 +87,7 @@ impl LinkChange {
 }
 
 impl LinkDegraded {
-    fn link(&self, scenario: &Scenario) -> String {
+    fn link(&self, scenario: &dyn Inventory) -> String {
         link(Place::Zone(self.a), Place::Zone(self.b), scenario)
     }
 }
@@ -114,10 +114,10 @@ impl FaultKind for LinkDegraded {
         Ok(())
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         let LinkChange { delay, loss, bytes_per_s } = self.change;
         RawFaultKind::LinkDegraded(Raw {
-            between: [self.a, self.b].map(|zone| scenario.zones[zone].name.clone()),
+            between: [self.a, self.b].map(|zone| scenario.zones()[zone].name.clone()),
             delay: Span(delay),
             loss: Probability(loss),
             bandwidth: bytes_per_s.map(Bandwidth::from_bytes_per_s),
@@ -128,15 +128,15 @@ impl FaultKind for LinkDegraded {
         if self.change.loss < 1.0 { Impact::SlowsNetwork } else { Impact::Cuts }
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} degraded ({})", self.link(scenario), self.change.text(|delay| format!("{delay} added delay")))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still degraded", self.link(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} has recovered", self.link(scenario))
     }
 
@@ -154,7 +154,7 @@ impl FaultKind for LinkDegraded {
         })
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let delay = LinkChange { delay: Duration::from_millis(50), ..LinkChange::NONE };
         let (a, b, ways) = match on {
             Hit::Zone(FaultTarget::Named(zone)) => {

@@ -60,7 +60,7 @@ impl FaultKind for LinkPartition {
         }
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::LinkPartition(Raw { between: [self.a, self.b].map(|place| place.name(scenario).to_owned()) })
     }
 
@@ -68,15 +68,15 @@ impl FaultKind for LinkPartition {
         Impact::Cuts
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} was cut", link(self.a, self.b, scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still cut", link(self.a, self.b, scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} carries packets again", link(self.a, self.b, scenario))
     }
 
@@ -84,7 +84,7 @@ impl FaultKind for LinkPartition {
         "cut".to_owned()
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Link(a, b) = on else { return Vec::new() };
         let about = "drops all packets between the two; both still reach everything else";
         vec![Offer { id: "cut-off", label: "Cut this link", about, fault: Self { a, b }.into() }]

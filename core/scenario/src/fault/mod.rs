@@ -9,6 +9,7 @@
 //! ```
 
 mod cloud_api;
+mod ctx;
 mod disk_slow;
 mod graceful_stop;
 mod link_degraded;
@@ -18,8 +19,6 @@ mod node_partition;
 mod process_kill;
 mod storage_degraded;
 mod target;
-#[cfg(test)]
-mod tests;
 mod volume_lost;
 mod zone_partition;
 mod zone_power;
@@ -42,10 +41,10 @@ pub use volume_lost::VolumeLost;
 pub use zone_partition::ZonePartition;
 pub use zone_power::ZonePower;
 
-use crate::Scenario;
 use crate::ids::EtcdId;
+use crate::inventory::Inventory;
 use crate::text;
-use crate::validate::FaultCtx;
+pub(crate) use ctx::{FaultCtx, FaultResolver, UNCLAIMED};
 
 /// What the file of a kind needs.
 mod prelude {
@@ -54,11 +53,10 @@ mod prelude {
     pub(super) use zonefall_kernel::traced;
 
     pub(super) use super::read_quantity;
-    pub(super) use super::{Amount, Direction, Fault, FaultKind, FaultTarget, Hit, Impact, Leader, Offer, Place};
+    pub(super) use super::{Amount, Direction, Fault, FaultCtx, FaultKind, FaultTarget, Hit, Impact, Leader, Offer, Place};
     pub(super) use super::{RawFaultKind, RawFaultTarget};
-    pub(super) use crate::Scenario;
     pub(super) use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
-    pub(super) use crate::validate::FaultCtx;
+    pub(super) use crate::inventory::Inventory;
 }
 
 /// The table of all kinds: `kind(module) = tag in the trace hash`, and the kinds of files that stand for several others.
@@ -114,7 +112,7 @@ macro_rules! kinds {
         })+
 
         /// What a user can break of something that is there, in the order of the table.
-        pub fn offers(on: Hit, scenario: &Scenario) -> Vec<Offer> {
+        pub fn offers(on: Hit, scenario: &dyn Inventory) -> Vec<Offer> {
             [$($kind::offers(on, scenario)),+].concat()
         }
     };
@@ -147,7 +145,7 @@ pub trait FaultKind {
     fn hits(&self) -> Vec<Hit>;
 
     /// The same as a scenario file says it.
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind;
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind;
 
     /// Checks its numbers by the rules that a file's faults obey; what it hits is checked by [`Fault::check`].
     ///
@@ -161,21 +159,21 @@ pub trait FaultKind {
     fn impact(&self) -> Impact;
 
     /// Says that it began: `zone eu-west-1a lost power`.
-    fn began(&self, scenario: &Scenario) -> String;
+    fn began(&self, scenario: &dyn Inventory) -> String;
 
     /// Says that it began, and for how long (`None`: until it is repaired): `zone eu-west-1a lost power for 5 min`.
-    fn began_for(&self, scenario: &Scenario, lasts: Option<Duration>) -> String {
+    fn began_for(&self, scenario: &dyn Inventory, lasts: Option<Duration>) -> String {
         lasts.map_or_else(|| self.began(scenario), |lasts| format!("{} for {}", self.began(scenario), text::duration(lasts)))
     }
 
     /// Says that it still holds: `zone eu-west-1a still without power`.
-    fn ongoing(&self, scenario: &Scenario) -> String;
+    fn ongoing(&self, scenario: &dyn Inventory) -> String;
 
     /// Says that it ended: `zone eu-west-1a has power again`.
-    fn ended(&self, scenario: &Scenario) -> String;
+    fn ended(&self, scenario: &dyn Inventory) -> String;
 
     /// What a user does to end it: `Repair: zone eu-west-1a still cut off`.
-    fn repair(&self, scenario: &Scenario) -> String {
+    fn repair(&self, scenario: &dyn Inventory) -> String {
         format!("Repair: {}", self.ongoing(scenario))
     }
 
@@ -190,7 +188,7 @@ pub trait FaultKind {
     }
 
     /// What a user can break of something that is there. What it hits has a name.
-    fn offers(on: Hit, scenario: &Scenario) -> Vec<Offer>
+    fn offers(on: Hit, scenario: &dyn Inventory) -> Vec<Offer>
     where
         Self: Sized;
 }
@@ -244,7 +242,7 @@ impl Amount {
     ///
     /// # Errors
     /// What is wrong with the text, in plain words.
-    pub fn put_into(self, fault: &Fault, text: &str, scenario: &Scenario) -> Result<Fault, String> {
+    pub fn put_into(self, fault: &Fault, text: &str, scenario: &dyn Inventory) -> Result<Fault, String> {
         let fault = (self.set)(fault, text)?;
         fault.check(scenario).map(|()| fault)
     }
@@ -272,7 +270,7 @@ impl Fault {
     ///
     /// # Errors
     /// What is wrong, in plain words.
-    pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+    pub fn check(&self, scenario: &dyn Inventory) -> Result<(), String> {
         self.kind().hits().into_iter().try_for_each(|hit| hit.check(scenario))?;
         self.kind().limits()
     }

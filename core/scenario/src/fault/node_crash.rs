@@ -32,7 +32,7 @@ impl FaultKind for NodeCrash {
         vec![Hit::Node(self.0)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::NodeCrash(Raw { node: self.0.raw(scenario) })
     }
 
@@ -40,23 +40,23 @@ impl FaultKind for NodeCrash {
         Impact::Stops
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} lost power", self.0.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still without power", self.0.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} has power again", self.0.text(scenario))
     }
 
-    fn repair(&self, scenario: &Scenario) -> String {
+    fn repair(&self, scenario: &dyn Inventory) -> String {
         format!("Restore power: {}", self.0.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Node(node) = on else { return Vec::new() };
         let about = "the node and all its processes stop immediately";
         vec![Offer { id: "power-off", label: "Power off", about, fault: Self(node).into() }]

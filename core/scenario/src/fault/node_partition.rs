@@ -41,7 +41,7 @@ impl FaultKind for NodePartition {
         vec![Hit::Node(self.node)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::NodePartition(Raw { node: self.node.raw(scenario), direction: self.direction })
     }
 
@@ -49,19 +49,19 @@ impl FaultKind for NodePartition {
         Impact::Cuts
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         self.direction.cut(&self.node.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still cut off", self.node.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} is reachable again", self.node.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Node(node) = on else { return Vec::new() };
         let cut = |id, label, about, direction| Offer { id, label, about, fault: Self { node, direction }.into() };
         vec![

@@ -61,7 +61,7 @@ impl FaultKind for ProcessKill {
         vec![Hit::Member(self.0)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::ProcessKill(Raw { member: self.0.raw(scenario) })
     }
 
@@ -69,24 +69,24 @@ impl FaultKind for ProcessKill {
         Impact::Stops
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} was killed", self.0.text(scenario))
     }
 
-    fn began_for(&self, scenario: &Scenario, lasts: Option<Duration>) -> String {
+    fn began_for(&self, scenario: &dyn Inventory, lasts: Option<Duration>) -> String {
         let until = lasts.map_or_else(|| "until repaired".to_owned(), |lasts| format!("restarted after {}", duration(lasts)));
         format!("{} ({until})", self.began(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still stopped", self.0.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} is restarted", self.0.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Member(member) = on else { return Vec::new() };
         let offer = |id, label, about| Offer { id, label, about, fault: Self(member).into() };
         vec![

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::traced;
 use zonefall_kernel::traced::{Form, Traced};
 
-use crate::Scenario;
 use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::inventory::Inventory;
 use crate::text::member;
 
 /// Target of a fault: a name, or the leader when the fault starts.
@@ -149,17 +149,17 @@ traced! { enum Place { Zone(zone) = 0, Node(node) = 1 } }
 
 impl Place {
     /// Its name.
-    pub fn name(self, scenario: &Scenario) -> &str {
+    pub fn name(self, scenario: &dyn Inventory) -> &str {
         match self {
-            Self::Zone(zone) => &scenario.zones[zone].name,
-            Self::Node(node) => &scenario.nodes[node].name,
+            Self::Zone(zone) => &scenario.zones()[zone].name,
+            Self::Node(node) => &scenario.nodes()[node].name,
         }
     }
 
-    fn check(self, scenario: &Scenario) -> Result<(), String> {
+    fn check(self, scenario: &dyn Inventory) -> Result<(), String> {
         match self {
-            Self::Zone(zone) => has("zone", zone.0.into(), scenario.zones.len()),
-            Self::Node(node) => has("node", node.0.into(), scenario.nodes.len()),
+            Self::Zone(zone) => has("zone", zone.0.into(), scenario.zones().len()),
+            Self::Node(node) => has("node", node.0.into(), scenario.nodes().len()),
         }
     }
 }
@@ -181,16 +181,16 @@ pub enum Hit {
 
 impl Hit {
     /// Whether the scenario has it.
-    pub(super) fn check(self, scenario: &Scenario) -> Result<(), String> {
-        let cluster = |id: EtcdId| has("etcd cluster", id.0.into(), scenario.etcd.len());
+    pub(super) fn check(self, scenario: &dyn Inventory) -> Result<(), String> {
+        let cluster = |id: EtcdId| has("etcd cluster", id.0.into(), scenario.etcd().len());
         match self {
             Self::Node(FaultTarget::Named(node)) => Place::Node(node).check(scenario),
             Self::Zone(FaultTarget::Named(zone)) => Place::Zone(zone).check(scenario),
             Self::Member(FaultTarget::Named(id)) => {
                 cluster(id.cluster)?;
-                has("member", id.index.into(), scenario.etcd[id.cluster].members.len())
+                has("member", id.index.into(), scenario.etcd()[id.cluster].members.len())
             }
-            Self::Volume(FaultTarget::Named(id)) => has("volume", id.0.into(), scenario.volumes.len()),
+            Self::Volume(FaultTarget::Named(id)) => has("volume", id.0.into(), scenario.volumes().len()),
             Self::Link(a, b) => a.check(scenario).and_then(|()| b.check(scenario)),
             Self::Node(FaultTarget::OfLeader(id))
             | Self::Zone(FaultTarget::OfLeader(id))
@@ -205,56 +205,56 @@ fn has(what: &str, id: usize, count: usize) -> Result<(), String> {
 }
 
 /// The leader of a cluster, or what it has, as a scenario file says it.
-fn raw_leader(cluster: EtcdId, scenario: &Scenario) -> RawFaultTarget {
-    RawFaultTarget::OfLeader { leader_of: scenario.etcd[cluster].name.clone() }
+fn raw_leader(cluster: EtcdId, scenario: &dyn Inventory) -> RawFaultTarget {
+    RawFaultTarget::OfLeader { leader_of: scenario.etcd()[cluster].name.clone() }
 }
 
-fn of_leader(what: &str, cluster: EtcdId, scenario: &Scenario) -> String {
-    format!("{what} of the leader of {}", scenario.etcd[cluster].name)
+fn of_leader(what: &str, cluster: EtcdId, scenario: &dyn Inventory) -> String {
+    format!("{what} of the leader of {}", scenario.etcd()[cluster].name)
 }
 
 impl FaultTarget<NodeId> {
-    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+    pub(super) fn raw(self, scenario: &dyn Inventory) -> RawFaultTarget {
         match self {
-            Self::Named(node) => RawFaultTarget::Named(scenario.nodes[node].name.clone()),
+            Self::Named(node) => RawFaultTarget::Named(scenario.nodes()[node].name.clone()),
             Self::OfLeader(cluster) => raw_leader(cluster, scenario),
         }
     }
 
-    pub(super) fn text(self, scenario: &Scenario) -> String {
+    pub(super) fn text(self, scenario: &dyn Inventory) -> String {
         match self {
-            Self::Named(node) => format!("node {}", scenario.nodes[node].name),
+            Self::Named(node) => format!("node {}", scenario.nodes()[node].name),
             Self::OfLeader(cluster) => of_leader("node (that", cluster, scenario) + ")",
         }
     }
 }
 
 impl FaultTarget<ZoneId> {
-    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+    pub(super) fn raw(self, scenario: &dyn Inventory) -> RawFaultTarget {
         match self {
-            Self::Named(zone) => RawFaultTarget::Named(scenario.zones[zone].name.clone()),
+            Self::Named(zone) => RawFaultTarget::Named(scenario.zones()[zone].name.clone()),
             Self::OfLeader(cluster) => raw_leader(cluster, scenario),
         }
     }
 
-    pub(super) fn text(self, scenario: &Scenario) -> String {
+    pub(super) fn text(self, scenario: &dyn Inventory) -> String {
         match self {
-            Self::Named(zone) => format!("zone {}", scenario.zones[zone].name),
+            Self::Named(zone) => format!("zone {}", scenario.zones()[zone].name),
             Self::OfLeader(cluster) => of_leader("zone (that", cluster, scenario) + ")",
         }
     }
 }
 
 impl FaultTarget<MemberId> {
-    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+    pub(super) fn raw(self, scenario: &dyn Inventory) -> RawFaultTarget {
         match self {
-            Self::Named(id) if scenario.etcd.len() == 1 => RawFaultTarget::Named(member(scenario, id).to_owned()),
-            Self::Named(id) => RawFaultTarget::Named(format!("{}/{}", scenario.etcd[id.cluster].name, member(scenario, id))),
+            Self::Named(id) if scenario.etcd().len() == 1 => RawFaultTarget::Named(member(scenario, id).to_owned()),
+            Self::Named(id) => RawFaultTarget::Named(format!("{}/{}", scenario.etcd()[id.cluster].name, member(scenario, id))),
             Self::OfLeader(cluster) => raw_leader(cluster, scenario),
         }
     }
 
-    pub(super) fn text(self, scenario: &Scenario) -> String {
+    pub(super) fn text(self, scenario: &dyn Inventory) -> String {
         match self {
             Self::Named(id) => member(scenario, id).to_owned(),
             Self::OfLeader(cluster) => of_leader("the process", cluster, scenario),
@@ -263,26 +263,26 @@ impl FaultTarget<MemberId> {
 }
 
 impl FaultTarget<VolumeId> {
-    pub(super) fn raw(self, scenario: &Scenario) -> RawFaultTarget {
+    pub(super) fn raw(self, scenario: &dyn Inventory) -> RawFaultTarget {
         match self {
-            Self::Named(volume) => RawFaultTarget::Named(scenario.volumes[volume].name.clone()),
+            Self::Named(volume) => RawFaultTarget::Named(scenario.volumes()[volume].name.clone()),
             Self::OfLeader(cluster) => raw_leader(cluster, scenario),
         }
     }
 
     /// A volume by the member that uses it (the first, where several do), or by its own name.
-    pub(super) fn text(self, scenario: &Scenario) -> String {
+    pub(super) fn text(self, scenario: &dyn Inventory) -> String {
         let volume = match self {
             Self::Named(volume) => volume,
             Self::OfLeader(cluster) => return of_leader("disk", cluster, scenario),
         };
-        let user = scenario.etcd.iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
-        format!("disk of {}", user.map_or(&scenario.volumes[volume].name, |m| &m.name))
+        let user = scenario.etcd().iter().flat_map(|c| &c.members).find(|m| m.volume == volume);
+        format!("disk of {}", user.map_or(&scenario.volumes()[volume].name, |m| &m.name))
     }
 }
 
 /// The link between two places, or the network inside a zone.
-pub(super) fn link(a: Place, b: Place, scenario: &Scenario) -> String {
+pub(super) fn link(a: Place, b: Place, scenario: &dyn Inventory) -> String {
     if a == b {
         format!("the network inside {}", a.name(scenario))
     } else {

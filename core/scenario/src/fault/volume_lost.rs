@@ -34,7 +34,7 @@ impl FaultKind for VolumeLost {
         vec![Hit::Volume(self.0)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::VolumeLost(Raw { volume: self.0.raw(scenario) })
     }
 
@@ -42,19 +42,19 @@ impl FaultKind for VolumeLost {
         Impact::Stops
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} was lost", self.0.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still lost", self.0.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("an empty disk replaces the {}", self.0.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Volume(volume) = on else { return Vec::new() };
         let about = "the volume and all data on it are lost";
         vec![Offer { id: "lose-volume", label: "Lose volume", about, fault: Self(volume).into() }]

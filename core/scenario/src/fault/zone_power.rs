@@ -32,7 +32,7 @@ impl FaultKind for ZonePower {
         vec![Hit::Zone(self.0)]
     }
 
-    fn raw(&self, scenario: &Scenario) -> RawFaultKind {
+    fn raw(&self, scenario: &dyn Inventory) -> RawFaultKind {
         RawFaultKind::ZonePower(Raw { zone: self.0.raw(scenario) })
     }
 
@@ -40,23 +40,23 @@ impl FaultKind for ZonePower {
         Impact::Stops
     }
 
-    fn began(&self, scenario: &Scenario) -> String {
+    fn began(&self, scenario: &dyn Inventory) -> String {
         format!("{} lost power", self.0.text(scenario))
     }
 
-    fn ongoing(&self, scenario: &Scenario) -> String {
+    fn ongoing(&self, scenario: &dyn Inventory) -> String {
         format!("{} still without power", self.0.text(scenario))
     }
 
-    fn ended(&self, scenario: &Scenario) -> String {
+    fn ended(&self, scenario: &dyn Inventory) -> String {
         format!("{} has power again", self.0.text(scenario))
     }
 
-    fn repair(&self, scenario: &Scenario) -> String {
+    fn repair(&self, scenario: &dyn Inventory) -> String {
         format!("Restore power: {}", self.0.text(scenario))
     }
 
-    fn offers(on: Hit, _: &Scenario) -> Vec<Offer> {
+    fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {
         let Hit::Zone(zone) = on else { return Vec::new() };
         let about = "every node of the zone stops immediately";
         vec![Offer { id: "power-off", label: "Power off", about, fault: Self(zone).into() }]

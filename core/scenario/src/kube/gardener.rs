@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Workload;
-use super::int_or_percent::IntOrPercent;
 use super::labels::Symbol;
 use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, WorkloadId, ZoneId};
+use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Time;
 
 /// Failure tolerance of a shoot's control plane (GEP-20, `highAvailability.failureTolerance.type`).

@@ -1,11 +1,9 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
-pub mod backup;
 pub mod capacity;
 pub mod controllers;
 pub mod disruption;
 pub mod gardener;
-pub mod int_or_percent;
 pub mod labels;
 pub mod machine;
 pub mod name;
@@ -16,20 +14,23 @@ pub mod scheduler;
 pub mod seed;
 pub(crate) mod selector;
 pub mod taints;
+mod task;
 pub mod timers;
 pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::backup;
+use crate::etcd::EtcdClusterSpec;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, ServiceId, TiVec, WorkloadId, ZoneId};
-use crate::model::EtcdClusterSpec;
-pub use crate::operation::Task;
+pub use crate::units::int_or_percent;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use routing::Routing;
 use taints::{Effect, Match, Taint, Toleration};
+pub use task::Task;
 pub use timers::Timers;
 use zonefall_kernel::time::{Duration, Time};
 

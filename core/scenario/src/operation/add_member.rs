@@ -3,9 +3,9 @@
 use super::MembersCtx;
 use super::prelude::*;
 use crate::error::quote;
-use crate::model::MemberChange;
-use crate::raw::RawMember;
-use crate::validate::{MAX_MEMBERS, MAX_MEMBERS_EVER, MemberLifetime};
+use crate::etcd::MemberChange;
+use crate::etcd_member::RawMember;
+use crate::lowering::{MAX_MEMBERS, MAX_MEMBERS_EVER, MemberLifetime};
 
 /// The member that is added.
 pub(super) type Raw = RawMember;
@@ -15,7 +15,7 @@ impl MemberOperation for Raw {
         if self.behind.is_some() {
             ctx.error(".behind", "an object", "nothing: a member that is added starts empty");
         }
-        if ctx.now().any(|life| life.name() == self.name.as_str()) {
+        if ctx.now().any(|life| life.name == self.name.as_str()) {
             let found = format!("{}, which is in the cluster then", quote(self.name.as_str()));
             ctx.error(".name", found, "a name that is not in the cluster, or an earlier removal of that member");
             return None;

@@ -23,14 +23,14 @@ impl ClusterOperation for Raw {
     }
 }
 
-fn name(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
-    scenario.nodes[cluster.nodes[node].node].name.clone()
+fn name(node: NodeKey, cluster: &KubeClusterSpec, scenario: &dyn Inventory) -> String {
+    scenario.nodes()[cluster.nodes[node].node].name.clone()
 }
 
-pub(super) fn describe(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+pub(super) fn describe(node: NodeKey, cluster: &KubeClusterSpec, scenario: &dyn Inventory) -> String {
     format!("drains {}", name(node, cluster, scenario))
 }
 
-pub(super) fn subject(node: NodeKey, cluster: &KubeClusterSpec, scenario: &Scenario) -> TaskSubject {
+pub(super) fn subject(node: NodeKey, cluster: &KubeClusterSpec, scenario: &dyn Inventory) -> TaskSubject {
     TaskSubject::Node(name(node, cluster, scenario))
 }

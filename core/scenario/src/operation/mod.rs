@@ -1,8 +1,8 @@
 //! Operations: what operators ask for, at a time that a scenario file says.
 //!
-//! A kind of operation is one file here and one line in [`operations!`](self) below; one of a cluster is also one arm in the effects
-//! (`KubeCluster::operate` of zonefall-kube). Its file holds the fields of scenario files with their schema (from which the page makes its
-//! form), what is checked, what it becomes, and how it reads.
+//! A kind of operation is one file here and one line in [`operations!`](self) below; one of a cluster is also a [`Task`] and one arm in the
+//! effects (`KubeCluster::operate` of zonefall-kube). Its file holds the fields of scenario files with their schema (from which the page
+//! makes its form), what is checked, what it becomes, and how it reads.
 //!
 //! ```text
 //!                         Members  an etcd cluster gets, loses or promotes a member --> MemberChange
@@ -11,6 +11,7 @@
 //! ```
 
 mod add_member;
+mod ctx;
 mod drain_node;
 mod migrate_shoot;
 mod owner;
@@ -22,34 +23,31 @@ mod set_failure_tolerance;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use zonefall_kernel::traced;
 
-use crate::Scenario;
-use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
-use crate::kube::KubeClusterSpec;
+use crate::etcd::MemberChange;
+use crate::inventory::Inventory;
 use crate::kube::gardener::FailureTolerance;
-use crate::model::MemberChange;
+use crate::kube::{KubeClusterSpec, Task};
+pub(crate) use ctx::{MembersCtx, OperationCtx, Owner};
 pub use owner::{RawClusterName, RawOwner};
-
-pub(crate) use crate::validate::{MembersCtx, OperationCtx};
 
 /// What the file of a kind needs.
 mod prelude {
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
 
-    pub(super) use super::{ClusterOperation, MemberOperation, OperationCtx, ShootChange, ShootOperation, Task, TaskSubject};
-    pub(super) use crate::Scenario;
-    pub(super) use crate::kube::KubeClusterSpec;
+    pub(super) use super::{ClusterOperation, MemberOperation, OperationCtx, ShootChange, ShootOperation, TaskSubject};
+    pub(super) use crate::inventory::Inventory;
+    pub(super) use crate::kube::{KubeClusterSpec, Task};
 }
 
 /// The table of all kinds, by what they are asked of: their description, their name in the form, `kind(module)`; of those of a cluster also
-/// `task(what it names) = tag in the trace hash`.
+/// the [`Task`] that they become.
 macro_rules! operations {
     (
         Members { $($(#[$member_doc:meta])* $member_title:literal $member:ident($member_module:ident),)+ }
         Shoot { $($(#[$shoot_doc:meta])* $shoot_title:literal $shoot:ident($shoot_module:ident),)+ }
-        Cluster { $($(#[$doc:meta])* $title:literal $kind:ident($module:ident) -> $task:ident($id:ty) = $tag:literal,)+ }
+        Cluster { $($(#[$doc:meta])* $title:literal $kind:ident($module:ident) -> $task:ident,)+ }
     ) => {
         /// A membership change, a rolling update, a drain, or a change of a shoot.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -80,25 +78,16 @@ macro_rules! operations {
             }
         }
 
-        /// What an operator asks a Kubernetes cluster for.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[expect(missing_docs, reason = "each kind says it in its own file")]
-        pub enum Task {
-            $($task($id),)+
-        }
-
-        traced! { enum Task { $($task(id) = $tag),+ } }
-
         impl Task {
             /// What the operator does: `drains worker-c2`.
-            pub fn describe(self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+            pub fn describe(self, cluster: &KubeClusterSpec, scenario: &dyn Inventory) -> String {
                 match self {
                     $(Self::$task(id) => $module::describe(id, cluster, scenario),)+
                 }
             }
 
             /// What it is about.
-            pub fn subject(self, cluster: &KubeClusterSpec, scenario: &Scenario) -> TaskSubject {
+            pub fn subject(self, cluster: &KubeClusterSpec, scenario: &dyn Inventory) -> TaskSubject {
                 match self {
                     $(Self::$task(id) => $module::subject(id, cluster, scenario),)+
                 }
@@ -124,11 +113,11 @@ operations! {
     }
     Cluster {
         /// Replace the pods of a component (`kubectl rollout restart`), within the limits of its `rollout`.
-        "roll a component" RollComponent(roll_component) -> RollComponent(WorkloadId) = 0,
+        "roll a component" RollComponent(roll_component) -> RollComponent,
         /// Cordon a node and evict its pods (`kubectl drain`).
-        "drain a node" DrainNode(drain_node) -> DrainNode(NodeKey) = 1,
+        "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.
-        "roll a pool" RollPool(roll_pool) -> RollMachines(MachineDeploymentId) = 2,
+        "roll a pool" RollPool(roll_pool) -> RollMachines,
     }
 }
 

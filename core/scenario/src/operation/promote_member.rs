@@ -3,7 +3,7 @@
 use super::MembersCtx;
 use super::prelude::*;
 use crate::error::quote;
-use crate::model::MemberChange;
+use crate::etcd::MemberChange;
 
 /// The name of the learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,12 @@
 //! The pods of a workload are replaced by others (`kubectl rollout restart`).
 
+use super::Owner;
 use super::owner::RawOwner;
 use super::prelude::*;
 use crate::error::{did_you_mean, quote};
 use crate::ids::WorkloadId;
 use crate::kube::Kind;
 use crate::kube::gardener::{Hosted, Shoot};
-use crate::validate::Owner;
 
 /// A component and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,10 +63,10 @@ fn name(id: WorkloadId, cluster: &KubeClusterSpec) -> String {
     cluster.workloads[id].name.clone()
 }
 
-pub(super) fn describe(id: WorkloadId, cluster: &KubeClusterSpec, _: &Scenario) -> String {
+pub(super) fn describe(id: WorkloadId, cluster: &KubeClusterSpec, _: &dyn Inventory) -> String {
     format!("restarts the pods of {}", name(id, cluster))
 }
 
-pub(super) fn subject(id: WorkloadId, cluster: &KubeClusterSpec, _: &Scenario) -> TaskSubject {
+pub(super) fn subject(id: WorkloadId, cluster: &KubeClusterSpec, _: &dyn Inventory) -> TaskSubject {
     TaskSubject::Pods(name(id, cluster))
 }

@@ -4,7 +4,7 @@ use super::owner::RawClusterName;
 use super::prelude::*;
 use crate::error::quote;
 use crate::ids::MachineDeploymentId;
-use crate::validate::SeedState;
+use crate::lowering::SeedState;
 
 /// A pool and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,10 +49,10 @@ fn name(id: MachineDeploymentId, cluster: &KubeClusterSpec) -> String {
     cluster.machine_deployments[id].name.clone()
 }
 
-pub(super) fn describe(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &Scenario) -> String {
+pub(super) fn describe(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &dyn Inventory) -> String {
     format!("replaces the machines of {}", name(id, cluster))
 }
 
-pub(super) fn subject(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &Scenario) -> TaskSubject {
+pub(super) fn subject(id: MachineDeploymentId, cluster: &KubeClusterSpec, _: &dyn Inventory) -> TaskSubject {
     TaskSubject::Machines(name(id, cluster))
 }

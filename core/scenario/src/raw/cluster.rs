@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage};
 use crate::kube::controllers::Controllers;
-use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::{Component, UnhealthyPods};
+use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Span};
 use zonefall_kernel::time::Duration;
 

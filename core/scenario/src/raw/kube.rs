@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout};
 use crate::kube::controllers::Controllers;
-use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
 use crate::source::Source;
+use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size};
 
 /// Source of a piece of information, for the report.

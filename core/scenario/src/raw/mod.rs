@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
+pub use crate::etcd_member::{RawBehind, RawMember};
 pub use capacity::*;
 pub use cluster::*;
 pub use cost::*;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RawSource;
 use crate::kube::Rollout;
-use crate::kube::int_or_percent::IntOrPercent;
+use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
 
 /// Where a component's defaults come from.

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, SeedId, WorkloadId, ZoneId};
 use crate::kube::gardener::FailureTolerance;
-use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
 use crate::kube::{Component, Kind, KubeClusterSpec, KubeModel, Role, Task, Timers, Workload};
+use crate::units::int_or_percent::IntOrPercent;
 
 pub(super) const OUTAGE: &str = include_str!("../../../../scenarios/eu-west-1a-outage.json");
 const STRICT: &str = include_str!("../../../../scenarios/eu-west-1a-strict.json");

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod costs;
+mod faults;
 mod hostile;
 mod kube;
 mod messages;

@@ -4,6 +4,7 @@
 //! number where a unit is needed is an error: nobody should have to guess whether 5 is seconds or milliseconds.
 
 mod decimal;
+pub mod int_or_percent;
 mod text;
 
 use std::fmt;

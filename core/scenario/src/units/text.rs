@@ -7,8 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
+use super::int_or_percent::IntOrPercent;
 use super::{Bandwidth, Name, Probability, Quantity, Rate, Size, Span};
-use crate::kube::int_or_percent::IntOrPercent;
 
 /// Serde, schema and `Debug` of a quantity that is a JSON string.
 macro_rules! json_text {
@@ -145,5 +145,15 @@ pub(crate) fn expected_of(unit: &str) -> &'static str {
         Name::UNIT => Name::EXPECTED,
         IntOrPercent::UNIT => IntOrPercent::EXPECTED,
         _ => "a percentage such as \"1%\"",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_percentages_have_no_fraction() {
+        assert!(base_of(IntOrPercent::UNIT, "25%").is_ok() && base_of(IntOrPercent::UNIT, "2.5%").is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! What capacity is planned for: the control plane that is counted in, as each seed would host it.
 
-use super::lower::{Lowering, SeedState};
+use super::passive;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
-use super::{CheckCtx, passive};
 use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;
 use crate::kube::{MemberRange, Workload};
+use crate::lowering::{CheckCtx, Lowering, SeedState};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";

@@ -1,23 +1,20 @@
 //! Kubernetes clusters without Gardener: their control planes and nodes are made as those of seeds, their workloads as the file says.
 
-use super::etcd::Members;
-use super::gardener::deploy;
+use super::deploy::deploy;
 use super::kube::{Builder, resources, usual_labels};
 use super::labels::requirements;
-use super::lower::{Lowering, SeedState, SymbolTable};
-use super::names::Names;
-use super::topology::Topology;
+use super::usage;
 use super::workload::{WorkloadContext, planned};
-use super::{CheckCtx, quoted, usage};
 use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Selector, Symbol};
 use crate::kube::taints::{Effect, Taint};
 use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
-use crate::model::Node;
+use crate::lowering::{CheckCtx, Lowering, Members, Names, SeedState, SymbolTable, Topology, quoted};
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
+use crate::topology::Node;
+use crate::units::int_or_percent::IntOrPercent;
 
 /// Namespace of workloads and budgets.
 const NAMESPACE: &str = "default";

@@ -2,34 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::lifetime::{MAX_MEMBERS_EVER, MemberLifetime, MembersCtx};
-use super::names::Names;
 use super::options::options;
 use super::passive;
-use super::topology::{Topology, disk};
-use super::{CheckCtx, quoted};
+use super::topology::disk;
 use crate::error::{one_of, quote};
+use crate::etcd::{EtcdClusterSpec, Member, MemberChange, Operation};
 use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId};
-use crate::model::{Disk, EtcdClusterSpec, Member, MemberChange, Operation, Volume};
-use crate::operation::{Of, RawOperationKind};
+use crate::kube::{Role, Workload};
+use crate::lowering::{CheckCtx, MAX_MEMBERS_EVER, MemberLifetime, Members, Names, Topology, quoted};
+use crate::operation::{MembersCtx, Of, RawOperationKind};
 use crate::options::EtcdOptions;
 use crate::passive::{Backup, Switching};
 use crate::raw::{RawDisk, RawEtcdCluster, RawInitial, RawMember, RawMode, RawOptions, RawScenario};
+use crate::topology::{Disk, Volume};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
 
 /// Volumes in all, those of members included.
 const MAX_VOLUMES: usize = 60_000;
-
-/// All clusters with all their members over time.
-pub(super) struct Members {
-    pub(super) clusters: TiVec<EtcdId, EtcdClusterSpec>,
-    pub(super) operations: Vec<Operation>,
-    /// Per cluster, in the order of [`EtcdClusterSpec::members`].
-    pub(super) lifetimes: TiVec<EtcdId, Vec<MemberLifetime>>,
-    /// The disk of each cluster's own volumes, and where the file says so.
-    disks: TiVec<EtcdId, (String, Disk)>,
-}
 
 /// The clusters of the file's `etcd`, as they are when the run starts.
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut Topology) -> (Names, Members) {
@@ -394,5 +384,13 @@ impl Members {
         self.clusters.push(cluster);
         self.disks.push((format!("{path}.disk"), disk));
         id
+    }
+}
+
+/// A component's pods are members of a cluster.
+pub(super) fn make_etcd(workload: &mut Workload, etcd_id: EtcdId, etcd: &ManagedEtcd) {
+    (workload.role, workload.start) = (Role::Etcd(etcd_id), etcd.options.start_up);
+    if let Some(volume) = &mut workload.volume {
+        volume.regional |= etcd.regional;
     }
 }

@@ -4,31 +4,26 @@
 //! file order: seeds' own components -> every shoot's components with the pods that are given -> members of etcd that are not given
 //! ```
 
-use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
+use super::deploy::deploy;
+use super::etcd::{ManagedEtcd, make_etcd};
 use super::kube::MULTI_ZONAL;
-use super::lower::{Lowering, MAX_SHOOTS, SeedState};
-use super::names::Names;
-use super::planned_changes::{PlannedChange, ShootStates, asked};
-use super::topology::Topology;
+use super::planned_changes::{PlannedChange, ShootStates, asked, later_forms};
+use super::shoot_etcd::EtcdStatefulSet;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
-use super::{CheckCtx, capacity, cluster, kube, operations, passive, suitable, usage};
+use super::{capacity, cluster, kube, operations, passive, usage};
 use crate::error::quote;
-use crate::ids::{EtcdId, KubeClusterId, NodeId, NodeKey, SeedId, TiVec, WorkloadId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, SeedId, TiVec};
 use crate::kube::controllers::Controllers;
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
-use crate::kube::name::PodTag;
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
-use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange, Role, Workload};
+use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
+use crate::lowering::{CheckCtx, Lowering, MAX_SHOOTS, Members, Names, SeedState, Topology};
+use crate::operation::ShootChange;
 use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
 use crate::source::Input;
-
-/// Members of an etcd cluster.
-const MAX_MEMBERS: u32 = 9;
-/// The same, one after the other.
-const MAX_IDENTITIES: usize = 64;
 
 /// Everything the file says of Kubernetes.
 pub(super) fn validate(
@@ -113,44 +108,20 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
     }
 }
 
-/// A component more in a seed.
-pub(super) fn deploy(
-    ctx: &mut CheckCtx<'_>,
-    lowering: &mut Lowering,
-    s: usize,
-    path: &str,
-    home: &WorkloadContext,
-    component: PlannedComponent<'_>,
-) -> Option<WorkloadId> {
-    let mut site = lowering.sites.remove(s);
-    let mut workload = component.workload(ctx, lowering, path, home, &site);
-    let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
-    let id = site.cluster.workloads.next_key();
-    if fits {
-        if workload.replicas > 0 || workload.kind == crate::kube::Kind::DaemonSet {
-            suitable::warn(ctx, path, &component, &workload.affinity, &site);
-        }
-        component.give(ctx, path, &mut workload, &mut site);
-        site.cluster.workloads.push(workload);
-    }
-    lowering.sites.insert(s, site);
-    fits.then_some(id)
-}
-
 /// Shoots as they find their seeds.
-pub(super) struct ShootPlacement<'a> {
-    pub(super) lowering: &'a mut Lowering,
+struct ShootPlacement<'a> {
+    lowering: &'a mut Lowering,
     seeds: &'a Names,
     /// The first etcd cluster of a shoot.
     first: u16,
-    pub(super) shoots: Vec<Shoot>,
+    shoots: Vec<Shoot>,
     clusters: TiVec<KubeClusterId, KubeClusterSpec>,
     /// Their etcd clusters, in order.
     sets: Vec<EtcdStatefulSet>,
     /// What is asked for later.
-    pub(super) asked: Vec<PlannedChange<'a>>,
-    pub(super) changes: Vec<ToleranceChange>,
-    pub(super) migrations: Vec<Migration>,
+    asked: Vec<PlannedChange<'a>>,
+    changes: Vec<ToleranceChange>,
+    migrations: Vec<Migration>,
 }
 
 impl ShootPlacement<'_> {
@@ -241,6 +212,19 @@ impl ShootPlacement<'_> {
         self.shoots.push(shoot);
     }
 
+    /// What the shoot that comes next is asked for.
+    fn wishes(&mut self, shoot: &str) {
+        let index = self.shoots.len() as u16;
+        for asked in self.asked.iter().filter(|asked| asked.shoot == shoot) {
+            match asked.what {
+                ShootChange::SetTolerance(to) => self.changes.push(ToleranceChange { at: asked.at, shoot: index, to }),
+                ShootChange::Migrate(to) => {
+                    self.migrations.push(Migration { at: asked.at, shoot: index, to: SeedId(to as u16) });
+                }
+            }
+        }
+    }
+
     /// The seed that the file names.
     fn named(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
         let s = self.seeds.find(ctx, &format!("{path}.seed"), name)?;
@@ -314,7 +298,7 @@ impl ShootPlacement<'_> {
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (managed, turns) = (etcd.clone(), later.turns());
             let main = component.part() == Part::EtcdMain;
-            let (later, shoot) = (Self::beyond(component, &home, &later), self.shoots.len());
+            let (later, shoot) = (later.beyond(component, &home), self.shoots.len());
             self.sets.push(EtcdStatefulSet { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
         let site = &self.lowering.sites[s];
@@ -322,7 +306,7 @@ impl ShootPlacement<'_> {
             usage.map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[*id])));
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
         shoot.hosted = Some(Hosted { seed, cluster, zones, workloads, forms });
-        self.later(ctx, path, shoot, &home, components, etcd, &later);
+        later_forms(self.lowering, ctx, path, shoot, &home, components, etcd, &later);
         self.clusters.push(KubeClusterSpec {
             name: home.namespace,
             etcd: main,
@@ -343,139 +327,4 @@ impl ShootPlacement<'_> {
         });
         Some(())
     }
-}
-
-/// A component's pods are members of a cluster.
-pub(super) fn make_etcd(workload: &mut Workload, etcd_id: EtcdId, etcd: &ManagedEtcd) {
-    (workload.role, workload.start) = (Role::Etcd(etcd_id), etcd.options.start_up);
-    if let Some(volume) = &mut workload.volume {
-        volume.regional |= etcd.regional;
-    }
-}
-
-/// An etcd cluster of a shoot, before it is known where its members start.
-struct EtcdStatefulSet {
-    path: String,
-    /// It is the one that the shoot's objects are in.
-    main: bool,
-    site: usize,
-    workload: WorkloadId,
-    shoot: usize,
-    namespace: String,
-    /// How many shoots its seed had before: they start in zones in turn.
-    turn: u32,
-    managed: ManagedEtcd,
-    /// Pods there may be more, later.
-    later: u32,
-    /// Volumes that each may have.
-    turns: usize,
-}
-
-impl EtcdStatefulSet {
-    /// Finds a node for each member that the file gives none.
-    fn place(
-        self,
-        ctx: &mut CheckCtx<'_>,
-        sites: &mut [SeedState],
-        shoots: &mut [Shoot],
-        topology: &mut Topology,
-        members: &mut Members,
-        etcd_names: &mut Names,
-    ) {
-        let site = &mut sites[self.site];
-        let workload = site.cluster.workloads[self.workload].clone();
-        if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
-            let expected = format!("1 to {MAX_MEMBERS} members");
-            ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), expected);
-            return;
-        }
-        if self.managed.pair.is_some() && workload.replicas != 2 {
-            ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
-        }
-        let all = (workload.replicas + self.later) as usize * self.turns;
-        if all > MAX_IDENTITIES {
-            let found = format!("{all} members in sequence, because its shoot migrates so often");
-            ctx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
-            return;
-        }
-        let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };
-        let (tolerance, main) = (shoots[self.shoot].tolerance, self.main);
-        let nodes = place_members(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
-        if nodes.is_empty() {
-            let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
-            let expected = match tolerance {
-                FailureTolerance::None => "a node that it may run on, with free capacity",
-                FailureTolerance::Node => "as many nodes in one zone that they may run on, with free capacity",
-                FailureTolerance::Zone => "a node in each of as many zones that they may run on, with free capacity",
-            };
-            ctx.error(&self.path, found, format!("{expected}: pools with a larger `minimum`, or larger machines"));
-        } else if main {
-            self.managed.check_leader(ctx, &workload.name, nodes.len());
-        }
-        for (ordinal, node) in (0..).zip(&nodes) {
-            let placed = &mut site.cluster.workloads[self.workload].placed;
-            let tag = PodTag::Ordinal(ordinal);
-            if placed.iter().all(|(own, _)| *own != tag) {
-                placed.push((tag, *node));
-                site.take(&workload, *node);
-            }
-            let zone = site.zones[*node];
-            if main && !hosted.zones.contains(&zone) {
-                hosted.zones.push(zone);
-            }
-        }
-        let hosts: Vec<NodeId> = nodes.iter().map(|node| site.machine(*node)).collect();
-        let placed = EtcdPlacement {
-            home: &self.namespace,
-            set: &workload.name,
-            nodes: &hosts,
-            pods: true,
-            later: self.later,
-            turns: self.turns,
-        };
-        members.manage(ctx, &self.managed, &placed, topology, etcd_names);
-    }
-}
-
-/// A node for each member in order, `None` where there are not as many: each on another node, and in another zone where the loss of
-/// one is to be survived, in the same zone where not. `before` are zones where the shoot's members are already.
-fn place_members(
-    workload: &Workload,
-    site: &SeedState,
-    tolerance: FailureTolerance,
-    turn: u32,
-    before: &[ZoneId],
-) -> Option<Vec<NodeKey>> {
-    let given = |ordinal| workload.placed.iter().find(|(tag, _)| *tag == PodTag::Ordinal(ordinal)).map(|(_, node)| *node);
-    let zone = |node: NodeKey| site.zones[node];
-    let taken: Vec<NodeKey> = (0..workload.replicas).filter_map(given).collect();
-    let mut zones = site.seed.zones.clone();
-    if zones.is_empty() {
-        return None;
-    }
-    zones.rotate_left(turn as usize % site.seed.zones.len());
-    if tolerance == FailureTolerance::Zone {
-        let mut nodes = taken.clone();
-        let mut free = zones.into_iter().filter(|own| taken.iter().all(|node| zone(*node) != *own));
-        return (0..workload.replicas)
-            .map(|ordinal| {
-                let node = given(ordinal).or_else(|| free.find_map(|zone| site.least_used(workload, zone, &nodes)))?;
-                nodes.push(node);
-                Some(node)
-            })
-            .collect();
-    }
-    if let Some(pinned) = before.first().copied().or(taken.first().map(|node| zone(*node))) {
-        zones = vec![pinned];
-    }
-    zones.into_iter().find_map(|zone| {
-        let mut nodes = taken.clone();
-        (0..workload.replicas)
-            .map(|ordinal| {
-                let node = given(ordinal).or_else(|| site.least_used(workload, zone, &nodes))?;
-                nodes.push(node);
-                Some(node)
-            })
-            .collect()
-    })
 }

@@ -1,11 +1,7 @@
 //! Seeds: their control planes, worker pools and nodes.
 
-use super::etcd::{EtcdPlacement, ManagedEtcd, Members};
+use super::etcd::{EtcdPlacement, ManagedEtcd};
 use super::labels::{labels, reserved};
-use super::lower::{Lowering, MAX_MACHINES, MAX_NODES, POOL, SeedState, SymbolTable, add_machine, zone_names, zones_of};
-use super::names::Names;
-use super::topology::Topology;
-use super::{CheckCtx, quoted};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
 use crate::kube::gardener::{Pool, Seed};
@@ -16,6 +12,10 @@ use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
+use crate::lowering::{
+    CheckCtx, Lowering, MAX_MACHINES, MAX_NODES, Members, Names, POOL, SeedState, SymbolTable, Topology, add_machine, quoted,
+    zone_names, zones_of,
+};
 use crate::raw::{RawCluster, RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
 

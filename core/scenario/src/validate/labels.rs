@@ -1,10 +1,9 @@
 //! Labels and what selects by them, as files give them.
 
-use super::CheckCtx;
-use super::lower::SymbolTable;
 use crate::error::quote;
 use crate::kube::labels::{Requirement, Symbol};
 use crate::kube::selector::{self, Malformed};
+use crate::lowering::{CheckCtx, SymbolTable};
 
 /// The requirements of a selector that a file gives.
 pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<Requirement> {

@@ -1,14 +1,11 @@
 //! Clients, and how much work they make in all.
 
-use super::etcd::{Members, only_or_named};
-use super::lifetime::MemberLifetime;
-use super::names::Names;
-use super::topology::Topology;
-use super::{CheckCtx, quoted};
+use super::etcd::only_or_named;
 use crate::cost::Process;
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::{EtcdId, NodeId, ZoneId};
 use crate::load::{Change, Client, Load, Op, Target};
+use crate::lowering::{CheckCtx, MemberLifetime, Members, Names, Topology, quoted};
 use crate::raw::{RawArrivals, RawClient, RawConsistency, RawOp, RawProcess, RawScenario};
 use crate::units::{Rate, Size};
 use zonefall_kernel::time::{Duration, Time};
@@ -188,10 +185,11 @@ fn target(ctx: &mut CheckCtx<'_>, path: &str, raw: &str, start: Time, lifetimes:
         _ => {}
     }
     // The member of that name when the client starts; one that is added later will do.
-    let named = |life: &&MemberLifetime| life.name() == raw;
+    let named = |life: &&MemberLifetime| life.name == raw;
     let found = lifetimes.iter().rev().find(|life| named(life) && life.covers(start)).or_else(|| lifetimes.iter().find(named));
     if found.is_none() && !lifetimes.is_empty() {
-        let known = || ["leader", "follower", "nearest", "all"].into_iter().chain(lifetimes.iter().map(MemberLifetime::name));
+        let known =
+            || ["leader", "follower", "nearest", "all"].into_iter().chain(lifetimes.iter().map(|life| life.name.as_str()));
         let hint = if ctx.errors.suggests() { did_you_mean(raw, known()) } else { String::new() };
         ctx.error(&format!("{path}.target"), quote(raw), format!("{}{hint}", one_of(known())));
     }

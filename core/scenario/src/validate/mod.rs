@@ -10,50 +10,39 @@
 
 mod capacity;
 mod cluster;
+mod deploy;
 mod etcd;
 mod events;
 mod gardener;
 mod kube;
 mod labels;
-mod lifetime;
+mod latency;
 mod load;
-mod lower;
-mod names;
 mod operations;
 mod options;
 mod passive;
 mod planned_changes;
 mod prices;
+mod shoot_etcd;
 mod suitable;
 mod topology;
 mod usage;
 mod workload;
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 
-use super::error::{Error, Errors, show};
-use super::expect::Expectation;
-use super::model::{Probe, Scenario};
-use super::raw::{RawDistribution, RawLatency, RawScenario};
-use super::units::Span;
+use crate::error::Errors;
+use crate::expect::Expectation;
 use crate::ids::ZoneId;
-pub(crate) use events::FaultCtx;
-pub(crate) use lifetime::{MAX_MEMBERS, MAX_MEMBERS_EVER, MemberLifetime, MembersCtx};
-pub(crate) use lower::SeedState;
-use names::Names;
-pub(crate) use operations::{OperationCtx, Owner};
-use zonefall_kernel::dist::Latency;
-use zonefall_kernel::time::{Duration, Time};
-
-/// Longest delay, jitter or fsync.
-const LONGEST_LATENCY: Duration = Duration::from_secs(60);
-/// Quantiles of measurements in all copies that a scenario makes of them (one per zone pair and volume).
-const MAX_QUANTILES: usize = 2_000_000;
+use crate::lowering::{CheckCtx, Lowering, Names, quoted};
+use crate::model::{Probe, Scenario};
+use crate::raw::{RawScenario, RawSource};
+use crate::source::Input;
+use zonefall_kernel::time::Time;
 
 /// The scenario that is meant, if nothing is wrong with it. `replaced` are paths where the form was wrong already.
 pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &mut Errors) -> Option<Scenario> {
-    let mut ctx = CheckCtx { errors, warnings: Vec::new(), replaced, quantiles: 0, end: Time::MAX };
+    let mut ctx = CheckCtx::new(errors, replaced);
     if ctx.trusts("duration") {
         ctx.end = Time::ZERO + raw.duration.0;
     }
@@ -136,93 +125,18 @@ fn expectations(ctx: &mut CheckCtx<'_>, raw: &RawScenario, clusters: &Names) -> 
     all
 }
 
-/// What every part of the validation needs.
-struct CheckCtx<'a> {
-    errors: &'a mut Errors,
-    /// What is allowed and probably not meant, one for each path.
-    warnings: Vec<Error>,
-    replaced: &'a BTreeSet<String>,
-    /// Quantiles of measurements copied so far.
-    quantiles: usize,
-    /// The end of the run; the end of time where the file does not say it well.
-    end: Time,
-}
-
-impl CheckCtx<'_> {
-    /// Reports an error, unless the value there is one that the check of the form put there.
-    fn error(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
-        if self.trusts(path) {
-            self.errors.push(path, found, expected);
-        }
-    }
-
-    /// Reports what is allowed and probably not meant; of what a path stands for several times (`count`), the first.
-    fn warn(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
-        if !self.warnings.iter().any(|warning| warning.path == path) {
-            self.warnings.push(Error::new(path, found, expected));
-        }
-    }
-
-    /// Whether what stands at `path` was written by the author of the file.
-    fn trusts(&self, path: &str) -> bool {
-        let inner = |end: &usize| matches!(path.as_bytes()[*end], b'.' | b'[');
-        self.replaced.is_empty()
-            || !(self.replaced.contains("$")
-                || (0..path.len()).filter(inner).any(|end| self.replaced.contains(&path[..end]))
-                || self.replaced.contains(path))
-    }
-
-    /// Reports where `span` is not between `min` and `max`.
-    fn range(&mut self, path: &str, span: Span, min: Duration, max: Duration) {
-        if span.0 < min || span.0 > max {
-            self.error(path, quoted(span), format!("{} to {}", Span(min), Span(max)));
-        }
-    }
-
-    fn latency(&mut self, path: &str, raw: &RawLatency) -> Latency {
-        let limit = |ctx: &mut Self, path: &str, span: Span| ctx.range(path, span, Duration::ZERO, LONGEST_LATENCY);
-        match raw {
-            RawLatency::Constant(span) => Latency::Constant(span.0),
-            RawLatency::Drawn(RawDistribution::Uniform([min, max])) => {
-                limit(self, &format!("{path}.uniform[1]"), *max);
-                if min > max {
-                    self.error(&format!("{path}.uniform"), format!("{min} before {max}"), "the lower bound first");
-                }
-                Latency::Uniform { min: min.0, max: max.0 }
-            }
-            RawLatency::Drawn(RawDistribution::LogNormal(drawn)) => {
-                limit(self, &format!("{path}.lognormal.median"), drawn.median);
-                Latency::LogNormal { median: drawn.median.0, sigma: drawn.sigma }
-            }
-            RawLatency::Drawn(RawDistribution::Empirical(quantiles)) => {
-                for (k, pair) in quantiles.windows(2).enumerate() {
-                    if pair[0] > pair[1] {
-                        let place = format!("{path}.empirical[{}]", k + 1);
-                        self.error(&place, quoted(pair[1]), format!("quantiles in ascending order, so at least {}", pair[0]));
-                    }
-                }
-                if let Some(last) = quantiles.last() {
-                    limit(self, &format!("{path}.empirical[{}]", quantiles.len() - 1), *last);
-                }
-                Latency::Empirical(quantiles.iter().map(|span| span.0).collect())
-            }
-        }
-    }
-
-    /// Accounts for `copies` of a distribution; too many of a long one are refused, and must not be made.
-    fn copies(&mut self, path: &str, latency: &Latency, copies: usize) -> bool {
-        let Latency::Empirical(quantiles) = latency else { return true };
-        let before = self.quantiles;
-        self.quantiles = before.saturating_add(quantiles.len().saturating_mul(copies));
-        if before <= MAX_QUANTILES && self.quantiles > MAX_QUANTILES {
-            let found = format!("{} quantiles, used {copies} times", quantiles.len());
-            self.error(path, found, format!("at most {MAX_QUANTILES} in all zone pairs and volumes together"));
-        }
-        self.quantiles <= MAX_QUANTILES
+/// Keeps what the file says of where something comes from.
+fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawSource) {
+    match mark.source {
+        Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
+        None if mark.because.is_empty() => {}
+        None => ctx.error(&format!("{path}.source"), "nothing", "the source: `published`, `inferred` or `assumed`"),
     }
 }
 
-/// A quantity or other short value as the file has it.
-fn quoted(value: impl Display) -> String {
-    show(&serde_json::Value::String(value.to_string()))
+impl Lowering {
+    /// Keeps what the file says of where something comes from.
+    fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawSource) {
+        mark(ctx, &mut self.inputs, path, raw);
+    }
 }

@@ -1,7 +1,7 @@
 //! Options of etcd clusters.
 
-use super::{CheckCtx, quoted};
 use crate::cost::{Backend, RequestCost};
+use crate::lowering::{CheckCtx, quoted};
 use crate::options::EtcdOptions;
 use crate::raw::{RawBackend, RawCost, RawOptions};
 use crate::units::Span;

@@ -1,11 +1,10 @@
 //! Active-passive etcd clusters: two members, and none that the mode does not make what it is.
 
-use super::CheckCtx;
-use super::names::Names;
 use crate::error::quote;
+use crate::etcd::EtcdClusterSpec;
 use crate::ids::ZoneId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::model::EtcdClusterSpec;
+use crate::lowering::{CheckCtx, Names};
 use crate::options::EtcdOptions;
 use crate::passive::{ActivePassive, Backup, Controller, Switching};
 use crate::raw::{RawEtcdCluster, RawHotStandby, RawMode, RawReference, RawShoot};

@@ -1,13 +1,12 @@
 //! What shoots are asked for later: to survive more than they do at the start, or to move to another seed. All that comes of it is known
 //! here: their components in each form they may take, and in each seed they may be in.
 
-use super::gardener::{ShootPlacement, make_etcd};
-use super::names::Names;
+use super::etcd::{ManagedEtcd, make_etcd};
 use super::workload::{PlannedComponent, WorkloadContext};
-use super::{CheckCtx, etcd::ManagedEtcd};
 use crate::ids::{EtcdId, SeedId, WorkloadId};
-use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange, VOLUMES};
+use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, VOLUMES};
 use crate::kube::{Kind, MemberRange, Role, Workload};
+use crate::lowering::{CheckCtx, Lowering, Names};
 use crate::operation::{Of, ShootChange};
 use crate::raw::RawScenario;
 use zonefall_kernel::time::Time;
@@ -16,10 +15,10 @@ use zonefall_kernel::time::Time;
 pub(super) struct PlannedChange<'a> {
     /// Its place among the file's operations.
     operation: usize,
-    at: Time,
+    pub(super) at: Time,
     pub(super) shoot: &'a str,
     word: &'static str,
-    what: ShootChange,
+    pub(super) what: ShootChange,
 }
 
 impl PlannedChange<'_> {
@@ -87,116 +86,101 @@ impl ShootStates {
     pub(super) fn turns(&self) -> usize {
         usize::from(self.turns) * self.sites.len()
     }
-}
-
-impl ShootPlacement<'_> {
-    /// What the shoot that comes next is asked for.
-    pub(super) fn wishes(&mut self, shoot: &str) {
-        let index = self.shoots.len() as u16;
-        for asked in self.asked.iter().filter(|asked| asked.shoot == shoot) {
-            match asked.what {
-                ShootChange::SetTolerance(to) => self.changes.push(ToleranceChange { at: asked.at, shoot: index, to }),
-                ShootChange::Migrate(to) => {
-                    self.migrations.push(Migration { at: asked.at, shoot: index, to: SeedId(to as u16) });
-                }
-            }
-        }
-    }
-
-    /// Its components in all forms they may take in the seed that `hosted` is of.
-    #[expect(clippy::too_many_arguments, reason = "what differs from seed to seed, and what does not")]
-    fn forms(
-        &mut self,
-        ctx: &mut CheckCtx<'_>,
-        path: &str,
-        hosted: &mut Hosted,
-        home: &WorkloadContext,
-        components: &[PlannedComponent<'_>],
-        etcd_ids: &[Option<EtcdId>],
-        etcd: &ManagedEtcd,
-        later: &ShootStates,
-    ) {
-        let s = usize::from(hosted.seed);
-        for tolerance in &later.tolerances {
-            let pinned = *tolerance != FailureTolerance::Zone && self.lowering.sites[s].seed.zones.len() > 1;
-            let home = WorkloadContext { namespace: home.namespace.clone(), tolerance: *tolerance, pinned, ..*home };
-            let site = self.lowering.sites.remove(s);
-            let form = |(component, etcd_id): (&PlannedComponent<'_>, &Option<EtcdId>)| {
-                let mut workload = component.workload(ctx, self.lowering, path, &home, &site);
-                if let Some(etcd_id) = etcd_id {
-                    make_etcd(&mut workload, *etcd_id, etcd);
-                }
-                workload
-            };
-            hosted.forms.push((*tolerance, components.iter().zip(etcd_ids).map(form).collect()));
-            self.lowering.sites.insert(s, site);
-        }
-    }
-
-    /// The forms that a shoot's components may take where it is, and the seeds that may host it later.
-    #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
-    pub(super) fn later(
-        &mut self,
-        ctx: &mut CheckCtx<'_>,
-        path: &str,
-        shoot: &mut Shoot,
-        home: &WorkloadContext,
-        components: &[PlannedComponent<'_>],
-        etcd: &ManagedEtcd,
-        later: &ShootStates,
-    ) {
-        let Some(hosted) = &mut shoot.hosted else { return };
-        if later.tolerances.len() + later.sites.len() == 2 {
-            return;
-        }
-        let workloads = &self.lowering.sites[later.sites[0]].cluster.workloads;
-        let etcd_id = |id: &WorkloadId| match workloads[*id].role {
-            Role::Etcd(etcd_id) => Some(etcd_id),
-            _ => None,
-        };
-        let etcd_ids: Vec<Option<EtcdId>> = hosted.workloads.iter().map(etcd_id).collect();
-        self.forms(ctx, path, hosted, home, components, &etcd_ids, etcd, later);
-        for (place, s) in later.sites.iter().enumerate().skip(1) {
-            let home = WorkloadContext { namespace: home.namespace.clone(), member_range: later.member_range(place), ..*home };
-            let (seed, cluster, zones, forms) = (SeedId(*s as u16), home.cluster, Vec::new(), Vec::new());
-            let mut there = Hosted { seed, cluster, zones, workloads: Vec::new(), forms };
-            self.forms(ctx, path, &mut there, &home, components, &etcd_ids, etcd, later);
-            self.reserve(ctx, path, shoot, &mut there, components);
-            shoot.elsewhere.push(there);
-        }
-    }
-
-    /// A place for a shoot's components in a seed that may host it later: none of their pods is wanted yet.
-    fn reserve(
-        &mut self,
-        ctx: &mut CheckCtx<'_>,
-        path: &str,
-        shoot: &Shoot,
-        there: &mut Hosted,
-        components: &[PlannedComponent<'_>],
-    ) {
-        let (s, mut ids) = (usize::from(there.seed), Vec::new());
-        for (component, workload) in components.iter().zip(there.form(shoot.tolerance)) {
-            let path = component.path(path);
-            if workload.kind == Kind::DaemonSet {
-                let found = "a DaemonSet, of a shoot that is to move to another seed";
-                ctx.error(&path, found, "a Deployment or StatefulSet: what runs on every node belongs to the seed");
-            }
-            if !self.lowering.has_pod_capacity(ctx, &path, u64::from(workload.replicas)) {
-                return;
-            }
-            let cluster = &mut self.lowering.sites[s].cluster;
-            ids.push(cluster.workloads.push_and_get_key(Workload { replicas: 0, ..workload.clone() }));
-        }
-        there.workloads = ids;
-        self.lowering.sites[s].cluster.control_plane_namespaces.push(shoot.namespace);
-    }
 
     /// Members that each etcd cluster may have beyond those of the start.
-    pub(super) fn beyond(component: &PlannedComponent<'_>, home: &WorkloadContext, later: &ShootStates) -> u32 {
+    pub(super) fn beyond(&self, component: &PlannedComponent<'_>, home: &WorkloadContext) -> u32 {
         debug_assert!(component.is_etcd(), "{} is none of etcd's", component.name());
         let replicas = |tolerance: &FailureTolerance| component.replicas(*tolerance, home);
-        let most = later.tolerances.iter().map(replicas).max().unwrap_or(0);
+        let most = self.tolerances.iter().map(replicas).max().unwrap_or(0);
         most.saturating_sub(replicas(&home.tolerance))
     }
+}
+
+/// Its components in all forms they may take in the seed that `hosted` is of.
+#[expect(clippy::too_many_arguments, reason = "what differs from seed to seed, and what does not")]
+fn add_forms(
+    lowering: &mut Lowering,
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    hosted: &mut Hosted,
+    home: &WorkloadContext,
+    components: &[PlannedComponent<'_>],
+    etcd_ids: &[Option<EtcdId>],
+    etcd: &ManagedEtcd,
+    later: &ShootStates,
+) {
+    let s = usize::from(hosted.seed);
+    for tolerance in &later.tolerances {
+        let pinned = *tolerance != FailureTolerance::Zone && lowering.sites[s].seed.zones.len() > 1;
+        let home = WorkloadContext { namespace: home.namespace.clone(), tolerance: *tolerance, pinned, ..*home };
+        let site = lowering.sites.remove(s);
+        let form = |(component, etcd_id): (&PlannedComponent<'_>, &Option<EtcdId>)| {
+            let mut workload = component.workload(ctx, lowering, path, &home, &site);
+            if let Some(etcd_id) = etcd_id {
+                make_etcd(&mut workload, *etcd_id, etcd);
+            }
+            workload
+        };
+        hosted.forms.push((*tolerance, components.iter().zip(etcd_ids).map(form).collect()));
+        lowering.sites.insert(s, site);
+    }
+}
+
+/// The forms that a shoot's components may take where it is, and the seeds that may host it later.
+#[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
+pub(super) fn later_forms(
+    lowering: &mut Lowering,
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    shoot: &mut Shoot,
+    home: &WorkloadContext,
+    components: &[PlannedComponent<'_>],
+    etcd: &ManagedEtcd,
+    later: &ShootStates,
+) {
+    let Some(hosted) = &mut shoot.hosted else { return };
+    if later.tolerances.len() + later.sites.len() == 2 {
+        return;
+    }
+    let workloads = &lowering.sites[later.sites[0]].cluster.workloads;
+    let etcd_id = |id: &WorkloadId| match workloads[*id].role {
+        Role::Etcd(etcd_id) => Some(etcd_id),
+        _ => None,
+    };
+    let etcd_ids: Vec<Option<EtcdId>> = hosted.workloads.iter().map(etcd_id).collect();
+    add_forms(lowering, ctx, path, hosted, home, components, &etcd_ids, etcd, later);
+    for (place, s) in later.sites.iter().enumerate().skip(1) {
+        let home = WorkloadContext { namespace: home.namespace.clone(), member_range: later.member_range(place), ..*home };
+        let (seed, cluster, zones, forms) = (SeedId(*s as u16), home.cluster, Vec::new(), Vec::new());
+        let mut there = Hosted { seed, cluster, zones, workloads: Vec::new(), forms };
+        add_forms(lowering, ctx, path, &mut there, &home, components, &etcd_ids, etcd, later);
+        reserve(lowering, ctx, path, shoot, &mut there, components);
+        shoot.elsewhere.push(there);
+    }
+}
+
+/// A place for a shoot's components in a seed that may host it later: none of their pods is wanted yet.
+fn reserve(
+    lowering: &mut Lowering,
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    shoot: &Shoot,
+    there: &mut Hosted,
+    components: &[PlannedComponent<'_>],
+) {
+    let (s, mut ids) = (usize::from(there.seed), Vec::new());
+    for (component, workload) in components.iter().zip(there.form(shoot.tolerance)) {
+        let path = component.path(path);
+        if workload.kind == Kind::DaemonSet {
+            let found = "a DaemonSet, of a shoot that is to move to another seed";
+            ctx.error(&path, found, "a Deployment or StatefulSet: what runs on every node belongs to the seed");
+        }
+        if !lowering.has_pod_capacity(ctx, &path, u64::from(workload.replicas)) {
+            return;
+        }
+        let cluster = &mut lowering.sites[s].cluster;
+        ids.push(cluster.workloads.push_and_get_key(Workload { replicas: 0, ..workload.clone() }));
+    }
+    there.workloads = ids;
+    lowering.sites[s].cluster.control_plane_namespaces.push(shoot.namespace);
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::etcd::Members;
-use super::{CheckCtx, quoted};
 use crate::error::{one_of, quote};
 use crate::ids::EtcdId;
 use crate::kube::KubeModel;
+use crate::lowering::{CheckCtx, Members, quoted};
 use crate::prices::{Check, Item, NodeCharge, Price, PriceBookName, PriceKind, Prices, Provider, Shape, Unit, VolumeCharge};
 use crate::raw::{RawPrice, RawScenario};
 use zonefall_kernel::time::Time;

@@ -1,13 +1,12 @@
 //! Which nodes suit a workload by their labels, in words of the file.
 
-use super::CheckCtx;
-use super::lower::SeedState;
 use super::workload::PlannedComponent;
 use crate::error::{one_of, quote};
 use crate::ids::NodeKey;
 use crate::kube::gardener::Pool;
 use crate::kube::labels::{NodeAffinity, Symbol};
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, Workload};
+use crate::lowering::{CheckCtx, SeedState};
 
 /// Warns where pods would wait for ever: neither a node of the start nor one that the cluster could get suits their node affinity.
 pub(super) fn warn(

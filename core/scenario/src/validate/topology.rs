@@ -1,31 +1,14 @@
 //! Regions, zones, nodes, volumes, and the paths between zones.
 
-use super::names::Names;
-use super::{CheckCtx, quoted};
-use crate::ids::{NodeId, TiSlice, TiVec, VolumeId, ZoneId};
-use crate::model::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
+use crate::ids::{TiSlice, TiVec, ZoneId};
+use crate::lowering::{CheckCtx, Names, Topology, quoted};
 use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
+use crate::topology::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Duration;
 
 /// Zones in all regions together.
 const MAX_ZONES: usize = 64;
-
-/// The world as far as it could be made out.
-pub(super) struct Topology {
-    pub(super) regions: Vec<String>,
-    pub(super) zones: TiVec<ZoneId, Zone>,
-    pub(super) nodes: TiVec<NodeId, Node>,
-    /// Named volumes; those that members have of their own are added with the members.
-    pub(super) volumes: TiVec<VolumeId, Volume>,
-    pub(super) network: Network,
-    pub(super) zone_names: Names,
-    pub(super) node_names: Names,
-    pub(super) volume_names: Names,
-    /// Zone of each node and each volume, where it is known.
-    pub(super) node_zones: TiVec<NodeId, Option<ZoneId>>,
-    pub(super) volume_zones: TiVec<VolumeId, Option<ZoneId>>,
-}
 
 pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
     let mut region_names = Names::new("a region");

@@ -1,12 +1,12 @@
 //! What asks the APIs of shoots and of clusters without Gardener.
 
-use super::CheckCtx;
 use crate::error::quote;
 use crate::ids::{EtcdId, ZoneId};
 use crate::kube::gardener::Shoot;
 use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load};
 use crate::kube::{Component, KubeClusterSpec, KubeModel, Role, Workload};
 use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
+use crate::lowering::CheckCtx;
 use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUsage, RawVerb};
 use zonefall_kernel::time::{Duration, Time};
 

@@ -1,25 +1,20 @@
 //! Components: what Gardener deploys, with what the file says otherwise.
 
-use std::collections::BTreeMap;
-
 use super::kube::milli;
 use super::labels::{label_key, labels, requirements, reserved};
-use super::lower::{Lowering, POOL, SeedState, SymbolTable};
-use super::{CheckCtx, Names, suitable};
 use crate::error::{did_you_mean, quote};
-use crate::ids::{KubeClusterId, NodeKey};
+use crate::ids::KubeClusterId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::kube::int_or_percent::IntOrPercent;
 use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
-use crate::kube::name::PodTag;
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
+use crate::lowering::{CheckCtx, Lowering, Names, POOL, SeedState, SymbolTable};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
-use crate::units::Size;
+use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Duration;
 
 /// The label that tells a component's pods.
@@ -47,7 +42,7 @@ pub(super) struct WorkloadContext {
 pub(super) struct PlannedComponent<'a> {
     pub(super) profile: Option<&'static Profile>,
     /// What the file says, and where.
-    raw: Option<(usize, &'a RawComponent)>,
+    pub(super) raw: Option<(usize, &'a RawComponent)>,
     /// The list that it is in.
     list: &'static str,
 }
@@ -339,85 +334,6 @@ impl PlannedComponent<'_> {
         let usual = || self.profile.map_or(UNKNOWN.volume_gib, |profile| profile.volume_gib) << 30;
         let bytes = size.map_or_else(usual, |size| size.0);
         (claim != RawClaim::None).then_some(VolumeTemplate { regional: claim == RawClaim::Regional, bytes })
-    }
-
-    /// Puts the pods that the file gives onto their nodes.
-    pub(super) fn give(&self, ctx: &mut CheckCtx<'_>, of: &str, workload: &mut Workload, site: &mut SeedState) {
-        let Some((_, raw)) = self.raw else { return };
-        let mut seen = BTreeMap::new();
-        for (p, pod) in raw.pods.iter().enumerate() {
-            let path = format!("{}.pods[{p}]", self.path(of));
-            let name = pod.name.as_str();
-            let tag = PodTag::parse(workload.kind, &workload.name, name);
-            match tag {
-                None => ctx.error(&format!("{path}.name"), quote(name), form(workload)),
-                Some(PodTag::Ordinal(ordinal)) if ordinal >= workload.replicas => {
-                    let expected = format!("a pod of its {} replicas, numbered from 0", workload.replicas);
-                    ctx.error(&format!("{path}.name"), quote(name), expected);
-                }
-                Some(tag) => {
-                    if let Some(first) = seen.insert(tag, p) {
-                        let expected = format!("a name that no other pod has: pods[{first}] has it");
-                        ctx.error(&format!("{path}.name"), format!("{} again", quote(name)), expected);
-                    }
-                }
-            }
-            let node = site.nodes.find(ctx, &format!("{path}.node"), &pod.node).map(NodeKey::from);
-            let (Some(tag), Some(node)) = (tag, node) else { continue };
-            workload.placed.push((tag, node));
-            self.take_place(ctx, &format!("{path}.node"), &pod.node, workload, node, site);
-        }
-        if raw.pods.len() > workload.replicas as usize && workload.kind == Kind::Deployment {
-            let expected = format!("at most {}, its replicas", workload.replicas);
-            ctx.error(&format!("{}.pods", self.path(of)), format!("{} pods", raw.pods.len()), expected);
-        }
-    }
-
-    /// Puts a pod on the node that the file gives it, if it can be there.
-    fn take_place(
-        &self,
-        ctx: &mut CheckCtx<'_>,
-        path: &str,
-        name: &str,
-        workload: &Workload,
-        node: NodeKey,
-        site: &mut SeedState,
-    ) {
-        if let Some(expected) = suitable::misfit(self, workload, node, site) {
-            ctx.error(path, quote(name), expected);
-            return;
-        }
-        if site.has_capacity(workload, node) {
-            site.take(workload, node);
-            return;
-        }
-        let used = site.used[node].plus(&workload.requests);
-        let template = &site.cluster.nodes[node].template;
-        let has = template.allocatable;
-        let cpu = |milli: u64| milli as f64 / 1_000.0;
-        let found = format!(
-            "{}, where pods would request {} of {} CPUs, {} of {}, {} of {} pods and {} of {} volumes",
-            quote(name),
-            cpu(used.cpu_milli),
-            cpu(has.cpu_milli),
-            Size(used.memory),
-            Size(has.memory),
-            used.pods,
-            has.pods,
-            site.volumes[node] + u32::from(workload.volume.is_some()),
-            template.volumes
-        );
-        ctx.error(path, found, "a node with room");
-    }
-}
-
-/// What a pod of the workload can be called.
-fn form(workload: &Workload) -> String {
-    let letters = "letters that Kubernetes draws: bcdfghjklmnpqrstvwxz2456789";
-    match workload.kind {
-        Kind::Deployment => format!("{}-<hash of its template>-<5 letters>; {letters}", workload.name),
-        Kind::StatefulSet { .. } => format!("{}-<number>", workload.name),
-        Kind::DaemonSet => format!("{}-<5 letters>; {letters}", workload.name),
     }
 }
 

@@ -2,33 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::names::Names;
-use super::topology::Topology;
-use super::{CheckCtx, quoted};
+use super::{CheckCtx, Names};
 use crate::ids::{NodeId, NodeKey, TiVec, ZoneId};
 use crate::kube::gardener::Seed;
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::taints::Effect;
 use crate::kube::{Image, KubeClusterSpec, NodeSpec, Resources, Workload};
-use crate::model::Node;
-use crate::raw::RawSource;
 use crate::source::Input;
 
 /// Nodes of all seeds at the start.
-pub(super) const MAX_NODES: usize = 4_000;
+pub(crate) const MAX_NODES: usize = 4_000;
 /// Machines of all seeds at one time.
-pub(super) const MAX_MACHINES: u32 = 20_000;
+pub(crate) const MAX_MACHINES: u32 = 20_000;
 /// Shoots of a scenario, at most.
-pub(super) const MAX_SHOOTS: usize = 2_000;
+pub(crate) const MAX_SHOOTS: usize = 2_000;
 /// Pods of all planes, as far as they are known; a component without pods counts as one.
-pub(super) const MAX_PODS: u64 = 100_000;
+pub(crate) const MAX_PODS: u64 = 100_000;
 
 /// The label of a node that names its worker pool.
-pub(super) const POOL: &str = "worker.gardener.cloud/pool";
+pub(crate) const POOL: &str = "worker.gardener.cloud/pool";
 
 /// What stands for itself: each word once.
-pub(super) struct SymbolTable {
-    pub(super) list: TiVec<Symbol, String>,
+pub(crate) struct SymbolTable {
+    pub(crate) list: TiVec<Symbol, String>,
     index: BTreeMap<String, u32>,
 }
 
@@ -42,7 +38,7 @@ impl SymbolTable {
     }
 
     /// The symbol of a word; those that come first have the lowest.
-    pub(super) fn symbol(&mut self, word: &str) -> Symbol {
+    pub(crate) fn symbol(&mut self, word: &str) -> Symbol {
         if let Some(known) = self.index.get(word) {
             return Symbol(*known);
         }
@@ -78,7 +74,7 @@ pub(crate) struct SeedState {
 
 impl SeedState {
     /// A node more, which the world has already.
-    pub(super) fn add_node(&mut self, spec: NodeSpec, zone: ZoneId) {
+    pub(crate) fn add_node(&mut self, spec: NodeSpec, zone: ZoneId) {
         self.cluster.nodes.push(spec);
         self.zones.push(zone);
         self.used.push(Resources::default());
@@ -86,37 +82,37 @@ impl SeedState {
     }
 
     /// Whether a pod of the workload may be on a node, by its taints and labels.
-    pub(super) fn suits(&self, workload: &Workload, node: NodeKey) -> bool {
+    pub(crate) fn suits(&self, workload: &Workload, node: NodeKey) -> bool {
         self.admits(workload, node) && self.tolerates(workload, node)
     }
 
     /// Whether a pod of the workload may be on a node by its labels.
-    pub(super) fn admits(&self, workload: &Workload, node: NodeKey) -> bool {
+    pub(crate) fn admits(&self, workload: &Workload, node: NodeKey) -> bool {
         workload.affinity.admits(&self.cluster.nodes[node].template.labels)
     }
 
     /// Whether a pod of the workload may be on a node by its taints.
-    pub(super) fn tolerates(&self, workload: &Workload, node: NodeKey) -> bool {
+    pub(crate) fn tolerates(&self, workload: &Workload, node: NodeKey) -> bool {
         let taints = &self.cluster.nodes[node].template.taints;
         let mut repelling = taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
         repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
     }
 
     /// Whether there is room for a pod of the workload on a node.
-    pub(super) fn has_capacity(&self, workload: &Workload, node: NodeKey) -> bool {
+    pub(crate) fn has_capacity(&self, workload: &Workload, node: NodeKey) -> bool {
         let template = &self.cluster.nodes[node].template;
         self.used[node].plus(&workload.requests).fits(&template.allocatable)
             && (workload.volume.is_none() || self.volumes[node] < template.volumes)
     }
 
     /// A pod of the workload is on a node.
-    pub(super) fn take(&mut self, workload: &Workload, node: NodeKey) {
+    pub(crate) fn take(&mut self, workload: &Workload, node: NodeKey) {
         self.used[node] = self.used[node].plus(&workload.requests);
         self.volumes[node] += u32::from(workload.volume.is_some());
     }
 
     /// The node of a zone that suits the workload, has room and the fewest pods: the first of these, none of `taken`.
-    pub(super) fn least_used(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
+    pub(crate) fn least_used(&self, workload: &Workload, zone: ZoneId, taken: &[NodeKey]) -> Option<NodeKey> {
         let nodes = self.zones.keys().filter(|node| self.zones[*node] == zone);
         let fitting =
             nodes.filter(|node| !taken.contains(node) && self.suits(workload, *node) && self.has_capacity(workload, *node));
@@ -124,41 +120,41 @@ impl SeedState {
     }
 
     /// The machine behind a node.
-    pub(super) fn machine(&self, node: NodeKey) -> NodeId {
+    pub(crate) fn machine(&self, node: NodeKey) -> NodeId {
         self.cluster.nodes[node].node
     }
 }
 
 /// Everything that is put together.
 pub(crate) struct Lowering {
-    pub(super) symbols: SymbolTable,
-    pub(super) images: BTreeMap<(String, u64), u16>,
+    pub(crate) symbols: SymbolTable,
+    pub(crate) images: BTreeMap<(String, u64), u16>,
     pub(crate) sites: Vec<SeedState>,
-    pub(super) pods: u64,
-    pub(super) inputs: Vec<Input>,
+    pub(crate) pods: u64,
+    pub(crate) inputs: Vec<Input>,
     /// Stocks of machines, by type and zone.
-    pub(super) stocks: BTreeMap<(String, ZoneId), u16>,
+    pub(crate) stocks: BTreeMap<(String, ZoneId), u16>,
 }
 
 impl Lowering {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (images, stocks) = (BTreeMap::new(), BTreeMap::new());
         Self { symbols: SymbolTable::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
     }
 
     /// The stock that machines of a type come from in a zone; `None`: there are always more.
-    pub(super) fn stock(&self, machine: &str, zone: ZoneId) -> Option<u16> {
+    pub(crate) fn stock(&self, machine: &str, zone: ZoneId) -> Option<u16> {
         self.stocks.get(&(machine.to_owned(), zone)).copied()
     }
 
     /// The image of a component: the same for all components of that name and size.
-    pub(super) fn image(&mut self, name: &str, bytes: u64) -> Image {
+    pub(crate) fn image(&mut self, name: &str, bytes: u64) -> Image {
         let next = self.images.len() as u16;
         Image { id: *self.images.entry((name.to_owned(), bytes)).or_insert(next), bytes }
     }
 
     /// Accounts for pods; too many are refused, and must not be made.
-    pub(super) fn has_pod_capacity(&mut self, ctx: &mut CheckCtx<'_>, path: &str, pods: u64) -> bool {
+    pub(crate) fn has_pod_capacity(&mut self, ctx: &mut CheckCtx<'_>, path: &str, pods: u64) -> bool {
         let before = self.pods;
         self.pods = before.saturating_add(pods.max(1));
         if before <= MAX_PODS && self.pods > MAX_PODS {
@@ -166,57 +162,4 @@ impl Lowering {
         }
         self.pods <= MAX_PODS
     }
-
-    /// Keeps what the file says of where something comes from.
-    pub(super) fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawSource) {
-        mark(ctx, &mut self.inputs, path, raw);
-    }
-}
-
-/// Keeps what the file says of where something comes from.
-pub(super) fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawSource) {
-    match mark.source {
-        Some(source) => inputs.push(Input { path: path.to_owned(), source, because: mark.because.clone() }),
-        None if mark.because.is_empty() => {}
-        None => ctx.error(&format!("{path}.source"), "nothing", "the source: `published`, `inferred` or `assumed`"),
-    }
-}
-
-/// A machine more in the world.
-pub(super) fn add_machine(ctx: &mut CheckCtx<'_>, path: &str, name: String, zone: ZoneId, topology: &mut Topology) -> NodeId {
-    topology.node_names.add(ctx, path, &name, topology.nodes.len());
-    topology.node_zones.push(Some(zone));
-    topology.nodes.push_and_get_key(Node { name, zone })
-}
-
-/// The zones of these names, each once; of these, where they must be some of them.
-pub(super) fn zones_of(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    names: &[String],
-    of: Option<&[ZoneId]>,
-    topology: &Topology,
-) -> Vec<ZoneId> {
-    let mut zones = Vec::new();
-    for (k, name) in names.iter().enumerate() {
-        let path = format!("{path}[{k}]");
-        let Some(zone) = topology.zone_names.find(ctx, &path, name).map(ZoneId::from) else { continue };
-        if zones.contains(&zone) {
-            ctx.error(&path, format!("{} again", quoted(name)), "each zone once");
-        } else if of.is_some_and(|of| !of.contains(&zone)) {
-            ctx.error(
-                &path,
-                quoted(name),
-                format!("one of the zones of its cluster: {}", zone_names(of.unwrap_or_default(), topology)),
-            );
-        } else {
-            zones.push(zone);
-        }
-    }
-    zones
-}
-
-/// Zones by name.
-pub(super) fn zone_names(zones: &[ZoneId], topology: &Topology) -> String {
-    crate::error::one_of(zones.iter().map(|zone| topology.zones[*zone].name.as_str()))
 }

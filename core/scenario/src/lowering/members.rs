@@ -2,8 +2,10 @@
 
 use super::CheckCtx;
 use crate::error::{did_you_mean, one_of, quote};
-use crate::ids::{EtcdId, MemberId, VolumeId};
-use crate::raw::RawMember;
+use crate::etcd::{EtcdClusterSpec, Operation};
+use crate::etcd_member::RawMember;
+use crate::ids::{EtcdId, MemberId, TiVec, VolumeId};
+use crate::topology::Disk;
 use zonefall_kernel::time::Time;
 
 /// Members that are in a cluster at one time.
@@ -14,15 +16,15 @@ pub(crate) const MAX_MEMBERS_EVER: usize = 255;
 /// A member over time.
 pub(crate) struct MemberLifetime {
     pub(crate) id: MemberId,
-    pub(super) name: String,
-    pub(super) from: Time,
+    pub(crate) name: String,
+    pub(crate) from: Time,
     pub(crate) until: Time,
     /// Without a vote at the end of the time looked at so far.
     pub(crate) learner: bool,
     /// Its volume, where that is known.
-    pub(super) volume: Option<VolumeId>,
+    pub(crate) volume: Option<VolumeId>,
     /// Where the file says so.
-    pub(super) path: String,
+    pub(crate) path: String,
 }
 
 impl MemberLifetime {
@@ -32,48 +34,24 @@ impl MemberLifetime {
         Self { id, name, from, until: Time::MAX, learner: member.learner, volume: None, path }
     }
 
-    /// Its name.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Whether it is in the cluster then.
     pub(crate) fn covers(&self, at: Time) -> bool {
         self.from <= at && at < self.until
     }
 }
 
-/// What the operations on members need to know, and where they report what is wrong.
-pub(crate) struct MembersCtx<'a, 'c> {
-    pub(super) ctx: &'a mut CheckCtx<'c>,
-    /// Path of the operation.
-    pub(crate) path: &'a str,
-    pub(crate) cluster: EtcdId,
-    /// Time of the operation.
-    pub(crate) at: Time,
-    /// The members of the cluster until then, in the order in which they were added.
-    pub(crate) lifetimes: &'a mut Vec<MemberLifetime>,
-}
-
-impl MembersCtx<'_, '_> {
-    /// Reports what is wrong with a `.field`, or (without one) with the operation as a whole.
-    pub(crate) fn error(&mut self, field: &str, found: impl Into<String>, expected: impl Into<String>) {
-        self.ctx.error(&format!("{}{field}", self.path), found, expected);
-    }
-
-    /// The members that are in the cluster at that time.
-    pub(crate) fn now(&self) -> impl Iterator<Item = &MemberLifetime> {
-        self.lifetimes.iter().filter(|life| life.covers(self.at))
-    }
-
-    /// The place of the member of this name that is in the cluster then.
-    pub(crate) fn member(&mut self, name: &str) -> Option<usize> {
-        in_cluster(self.ctx, self.path, name, self.at, self.lifetimes)
-    }
+/// All clusters with all their members over time.
+pub(crate) struct Members {
+    pub(crate) clusters: TiVec<EtcdId, EtcdClusterSpec>,
+    pub(crate) operations: Vec<Operation>,
+    /// Per cluster, in the order of [`EtcdClusterSpec::members`].
+    pub(crate) lifetimes: TiVec<EtcdId, Vec<MemberLifetime>>,
+    /// The disk of each cluster's own volumes, and where the file says so.
+    pub(crate) disks: TiVec<EtcdId, (String, Disk)>,
 }
 
 /// The member of this name that is in the cluster then: the last added.
-pub(super) fn in_cluster(
+pub(crate) fn in_cluster(
     ctx: &mut CheckCtx<'_>,
     path: &str,
     name: &str,

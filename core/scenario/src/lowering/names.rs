@@ -15,12 +15,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(what: &'static str) -> Self {
+    pub(crate) fn new(what: &'static str) -> Self {
         Self { what, index: BTreeMap::new(), incomplete: false }
     }
 
     /// Gives the next name to `index`; a name that is there already is reported at `path`.
-    pub(super) fn add(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, index: usize) {
+    pub(crate) fn add(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, index: usize) {
         if !ctx.trusts(path) {
             self.incomplete = true;
         } else if self.index.contains_key(name) {
@@ -35,7 +35,7 @@ impl Names {
     }
 
     /// What `name` stands for; if there is no such thing it is reported at `path`.
-    pub(super) fn find(&self, ctx: &mut CheckCtx<'_>, path: &str, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, ctx: &mut CheckCtx<'_>, path: &str, name: &str) -> Option<usize> {
         let found = self.get(name);
         if found.is_none() && !self.incomplete {
             let hint = if ctx.errors.suggests() { did_you_mean(name, self.iter()) } else { String::new() };
@@ -60,7 +60,7 @@ impl Names {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.index.len()
     }
 }

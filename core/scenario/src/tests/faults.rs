@@ -3,8 +3,7 @@
 use zonefall_kernel::time::Duration;
 
 use super::*;
-use crate::default_scenario;
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{MemberId, NodeId, VolumeId, ZoneId};
 
 #[test]
 fn what_no_scenario_could_hold_is_refused() {

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
-use crate::units::Quantity;
+use super::Quantity;
 
 /// `3`, or `"25%"` of what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,6 @@ impl JsonSchema for IntOrPercent {
 mod tests {
     use super::IntOrPercent::{Int, Percent};
     use super::*;
-    use crate::units::base_of;
 
     #[test]
     fn it_is_read_as_it_is_written() {
@@ -136,7 +135,6 @@ mod tests {
         for json in ["-1", "1.5", "4294967296", "\"3\"", "\"%\"", "\"2.5%\"", "\"+1%\"", "\"25 %\"", "\"4294967296%\"", "null"] {
             assert!(serde_json::from_str::<IntOrPercent>(json).is_err(), "{json}");
         }
-        assert!(base_of(IntOrPercent::UNIT, "25%").is_ok() && base_of(IntOrPercent::UNIT, "2.5%").is_err());
     }
 
     #[test]
