@@ -4,7 +4,9 @@
 //! what is missing and how to get it.
 
 mod browser;
+mod circles;
 mod layers;
+mod paths;
 mod same;
 mod steps;
 mod suites;

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::circles::circles;
 use crate::layers;
 use crate::root;
 use crate::steps::Outcome;
@@ -27,8 +28,20 @@ struct File {
 type Complaints = Vec<String>;
 
 /// Rules of one file.
-const FILE_RULES: [fn(&File) -> Complaints; 12] =
-    [length, opening, unfinished, determinism, citation, size, machine_paths, registries, layers, one_word, vocabulary, phrases];
+const FILE_RULES: [fn(&File) -> Complaints; 12] = [
+    length,
+    opening,
+    unfinished,
+    determinism,
+    citation,
+    size,
+    machine_paths,
+    registries,
+    manifests,
+    one_word,
+    vocabulary,
+    phrases,
+];
 
 /// The step: every rule on every file.
 pub(crate) fn run() -> Outcome {
@@ -42,7 +55,9 @@ pub(crate) fn run() -> Outcome {
 
 fn complaints(files: &[File]) -> Complaints {
     let each = files.iter().flat_map(|file| FILE_RULES.iter().flat_map(move |rule| rule(file)));
-    each.chain(scenarios_are_listed(files)).chain(layers::documented(&texts(files))).collect()
+    let texts = texts(files);
+    let architecture = [layers::upward(&texts), layers::documented(&texts), circles(&texts)].concat();
+    each.chain(scenarios_are_listed(files)).chain(architecture).collect()
 }
 
 fn texts(files: &[File]) -> Vec<(&str, &str)> {
@@ -55,9 +70,10 @@ pub(crate) fn bless() -> Result<()> {
 }
 
 /// Words of the project's own dialect, and the field's terms that replaced them.
-const DIALECT: [(&str, &str); 30] = [
+const DIALECT: [(&str, &str); 31] = [
     ("Plane", "KubeCluster"),
     ("Deed", "Intervention"),
+    ("deed", "intervention"),
     ("Cx", "ClusterCtx"),
     ("Surroundings", "KubeCtx or ClientCtx"),
     ("Dialect", "Config"),
@@ -185,9 +201,9 @@ fn one_word(file: &File) -> Complaints {
     found.map(complain).collect()
 }
 
-/// Imports point one way only.
-fn layers(file: &File) -> Complaints {
-    [layers::upward(&file.path, &file.text), layers::manifest(&file.path, &file.text)].concat()
+/// Packages depend one way only.
+fn manifests(file: &File) -> Complaints {
+    layers::manifest(&file.path, &file.text)
 }
 
 /// What git tracks or would track, but for what is deleted.
