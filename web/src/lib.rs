@@ -1,4 +1,5 @@
-//! Zonefall in a browser: one program for the page and for the worker that simulates.
+//! Zonefall in a browser: what the page's program (`main.rs`) and that of the worker which simulates (`bin/zonefall-engine.rs`) are
+//! made of.
 //!
 //! ```text
 //!   view (Yew) --Action--> state --Effect--> page --Ask--> engine (Web Worker) --Tell--> state

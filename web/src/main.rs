@@ -1,15 +1,9 @@
-//! Zonefall in a browser: one program, which is the page or its worker, depending on where it runs.
+//! The page's program: all but the simulator, which runs in a worker and is a program of its own (`bin/zonefall-engine.rs`). So the
+//! first picture waits for half of what is sent.
 
 #[cfg(target_arch = "wasm32")]
 fn main() {
-    use zonefall_web::engine::worker;
-    use zonefall_web::view::app::App;
-    match worker::scope() {
-        Some(scope) => worker::run(scope),
-        None => {
-            yew::Renderer::<App>::new().render();
-        }
-    }
+    yew::Renderer::<zonefall_web::view::app::App>::new().render();
 }
 
 #[cfg(not(target_arch = "wasm32"))]

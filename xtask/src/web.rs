@@ -15,8 +15,8 @@ use crate::steps::{self, Outcome};
 use crate::tools::{self, node::Node};
 use crate::{root, target_dir};
 
-/// The program within the folder of a built page.
-const PROGRAM: &str = "zonefall-web_bg.wasm";
+/// The programs within the folder of a built page: its own, and its worker's.
+const PROGRAMS: [&str; 2] = ["zonefall-web_bg.wasm", "zonefall-engine_bg.wasm"];
 
 /// `cargo xtask serve [--release] [--port N]`.
 pub(crate) fn serve(args: &[String]) -> Result<()> {
@@ -84,18 +84,23 @@ pub(crate) fn folder() -> PathBuf {
 /// Builds the page as it is shipped into a folder, and says how large it is.
 fn build(folder: &Path, run: &mut dyn FnMut(&mut Command) -> Result<()>) -> Result<String> {
     run(trunk("build")?.args(["--release", "--dist"]).arg(folder))?;
-    let program = folder.join(PROGRAM);
+    let programs = PROGRAMS.map(|program| folder.join(program));
     let node = match tools::node::node() {
         Ok(node) => node,
         Err(error) => {
             eprintln!("Node.js cannot be had, the page is larger without, and needs its host at each visit: {error:#}");
-            let bytes = std::fs::metadata(&program)?.len();
-            return Ok(format!("its program has {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)));
+            let mut bytes = 0;
+            for program in &programs {
+                bytes += std::fs::metadata(program)?.len();
+            }
+            return Ok(format!("its programs have {} KiB, not shrunk by wasm-opt", bytes.div_ceil(1024)));
         }
     };
-    wasm_opt(&node, &program, run).unwrap_or_else(|error| {
-        eprintln!("wasm-opt cannot be had, the page is a little larger without: {error:#}");
-    });
+    for program in &programs {
+        wasm_opt(&node, program, run).unwrap_or_else(|error| {
+            eprintln!("wasm-opt cannot be had, the page is a little larger without: {error:#}");
+        });
+    }
     finish(&node, folder)
 }
 
@@ -116,7 +121,8 @@ fn wasm_opt(node: &Node, program: &Path, run: &mut dyn FnMut(&mut Command) -> Re
     const FEATURES: [&str; 6] =
         ["bulk-memory", "multivalue", "mutable-globals", "nontrapping-float-to-int", "reference-types", "sign-ext"];
     let kept = target_dir().join("wasm-opt");
-    let (large, small) = (kept.join("large.wasm"), kept.join("small.wasm"));
+    let name = program.file_stem().and_then(|name| name.to_str()).context("a program has a name")?;
+    let (large, small) = (kept.join(format!("{name}.large.wasm")), kept.join(format!("{name}.small.wasm")));
     let same = |a: &Path, b: &Path| matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b);
     if !(same(program, &large) && small.is_file()) {
         std::fs::create_dir_all(&kept)?;

@@ -21,8 +21,12 @@ pub(crate) fn run() -> Result<()> {
     println!("The page, in Chromium, {}x{}\n", DESK.width, DESK.height);
     print_weights()?;
     println!();
-    line("sent at the start, gzip", &kib(transfer(Encoding::Gzip)?), "350 KiB");
-    line("sent at the start, brotli", &kib(transfer(Encoding::Brotli)?), "350 KiB");
+    line("sent", "", "");
+    for (name, encoding) in [("gzip", Encoding::Gzip), ("brotli", Encoding::Brotli)] {
+        let sent = transfer(encoding)?;
+        line(&format!("  for the first picture, {name}"), &kib(sent.first_picture), "350 KiB");
+        line(&format!("  and a run, {name}"), &kib(sent.run), "");
+    }
     line("first picture", &seconds(median(|| first_view(Conditions::HERE))?), "");
     line("  10 Mbit/s, 4x slower CPU", &seconds(median(|| first_view(Conditions::SLOW))?), "1 s");
     print_frames()?;

@@ -41,15 +41,30 @@ pub fn weights(folder: &Path) -> Result<Vec<Weight>> {
     Ok(weights)
 }
 
-/// What comes over the network until the page has started, in bytes, compressed as given: program, script, style, all of it.
+/// What comes over the network, compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// What the first picture needs, in bytes: all but the simulator.
+    pub first_picture: u64,
+    /// All that a run needs, in bytes.
+    pub run: u64,
+}
+
+/// What comes over the network, compressed as given: program, script, style, all of it.
 ///
 /// # Errors
 /// If the browser does not start.
-pub fn transfer(encoding: Encoding) -> Result<u64> {
+pub fn transfer(encoding: Encoding) -> Result<Transfer> {
+    const OF_WORKER: [&str; 2] = ["/worker.js", "/zonefall-engine"];
     let page = Page::start(encoding)?;
     page.open("");
     page.see_first_view();
-    Ok(page.server().sent())
+    page.see("verdict", "Writes");
+    let sent = page.server().sent();
+    let (worker, first): (Vec<_>, Vec<_>) = sent.iter().partition(|(path, _)| OF_WORKER.iter().any(|name| path.contains(name)));
+    ensure!(!worker.is_empty(), "the simulator has no program of its own");
+    let sum = |files: &[&(String, u64)]| files.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    Ok(Transfer { first_picture: sum(&first), run: sum(&first) + sum(&worker) })
 }
 
 /// What a page has to do with.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -58,7 +58,7 @@ pub struct Server {
 struct Host {
     encoding: Encoding,
     files: Mutex<Arc<Files>>,
-    sent: AtomicU64,
+    sent: Mutex<Vec<(String, u64)>>,
     ends: AtomicBool,
 }
 
@@ -77,7 +77,7 @@ impl Server {
         let files = Mutex::new(files(folder)?);
         let listener = TcpListener::bind("127.0.0.1:0").context("cannot serve")?;
         let address = listener.local_addr()?;
-        let host = Arc::new(Host { encoding, files, sent: AtomicU64::new(0), ends: AtomicBool::new(false) });
+        let host = Arc::new(Host { encoding, files, sent: Mutex::default(), ends: AtomicBool::new(false) });
         let thread = std::thread::spawn({
             let host = Arc::clone(&host);
             move || {
@@ -124,9 +124,9 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Bytes of files sent so far, compressed.
-    pub fn sent(&self) -> u64 {
-        self.host.sent.load(Ordering::Relaxed)
+    /// The files sent so far, in order: their paths as asked for, and their compressed bytes.
+    pub fn sent(&self) -> Vec<(String, u64)> {
+        lock(&self.host.sent).clone()
     }
 }
 
@@ -232,9 +232,9 @@ impl Host {
         let Some(File { content_type, coding, body }) = file else {
             return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         };
-        self.sent.fetch_add(body.len() as u64, Ordering::Relaxed);
+        lock(&self.sent).push((path.to_owned(), body.len() as u64));
         let (coding, length) = (coding.coding(), body.len());
-        // A while in the cache, as simple hosts grant: so page and worker load the program once.
+        // A while in the cache, as simple hosts grant: so the service worker does not load the programs again.
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\
              Vary: Accept-Encoding\r\nCache-Control: max-age=600\r\nConnection: close\r\n\r\n"

@@ -18,8 +18,8 @@ globalThis.postMessage = (bytes) => {
   for (let sent = 0; sent < message.length;) sent += writeSync(1, message, sent);
 };
 
-const program = await import(pathToFileURL(join(folder, "zonefall-web.js")));
-await program.default({ module_or_path: readFileSync(join(folder, "zonefall-web_bg.wasm")) });
+const program = await import(pathToFileURL(join(folder, "zonefall-engine.js")));
+await program.default({ module_or_path: readFileSync(join(folder, "zonefall-engine_bg.wasm")) });
 
 let waiting = Buffer.alloc(0);
 process.stdin.on("data", (part) => {

@@ -1,5 +1,5 @@
-//! What page and worker say to each other: plain data, sent as bytes (`postcard`): both ends are one program, so that
-//! nothing needs a name on the way.
+//! What page and worker say to each other: plain data, sent as bytes (`postcard`): both ends are built
+//! together, so that nothing needs a name on the way.
 //!
 //! ```text
 //!   page --Ask--> worker (Session: branches, keyframes, one cursor)
