@@ -11,6 +11,7 @@ use super::focus::focus_soon;
 use super::icon::{Icon, icon, worded};
 use super::menu::{Entry, Menu};
 use super::same::Same;
+use super::size::use_media;
 use crate::engine::protocol::BranchId;
 use crate::state::{Action, DocumentAction, Panel, State, Theme, UiAction};
 
@@ -68,10 +69,36 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
         Theme::Dark => (Theme::System, "same as the system", "dark"),
     };
     let theme_name = format!("Theme: {name}; change to {next}");
+    let tables = Action::Ui(UiAction::Tables(!props.tables));
+    let (theme, help) = (Action::Ui(UiAction::Theme(theme)), Action::Ui(UiAction::Help(true)));
+    // On a telephone there is room for one row: what is needed least is in one menu.
+    let narrow = use_media("(max-width: 699px)");
     let export = |export: Export| Entry {
         label: export.label().to_owned(),
         testid: format!("export-{}", export.id()),
         act: props.on_export.reform(move |()| export),
+    };
+    let exports = Export::ALL.map(export);
+    let entry = |label: &str, testid: &str, action: &Action| {
+        let action = action.clone();
+        Entry { label: label.to_owned(), testid: testid.to_owned(), act: dispatch.reform(move |()| action.clone()) }
+    };
+    let rare = if narrow {
+        let shown = if props.tables { "Show as graphics" } else { "Show as tables" };
+        let own = [entry(shown, "tables", &tables), entry(&theme_name, "theme", &theme), entry("Help and keys", "help", &help)];
+        html! { <Menu label="More" icon={Icon::More} testid="export" entries={[&own[..], &exports].concat()} /> }
+    } else {
+        html! {
+            <>
+                <Menu label="Export" icon={Icon::Export} testid="export" entries={exports.to_vec()} />
+                <button class="tool" onclick={act(tables)} aria-pressed={props.tables.to_string()}
+                    aria-label="Show as tables" title="Show as tables" data-testid="tables">{ icon(Icon::Table) }</button>
+                <button class="tool" onclick={act(theme)} aria-label={theme_name.clone()} title={theme_name}
+                    data-testid="theme">{ icon(Icon::Theme) }</button>
+                <button class="tool" onclick={act(help)} aria-label="Help and keys" title="Help and keys (?)"
+                    data-testid="help">{ "?" }</button>
+            </>
+        }
     };
     html! {
         <header class="top">
@@ -87,13 +114,7 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
             </div>
             <button class="worded" onclick={act(Action::Share)} title="Copy a link that contains the scenario, its branches and this view"
                 data-testid="share">{ worded(Icon::Share, "Share") }</button>
-            <Menu label="Export" icon={Icon::Export} testid="export" entries={Export::ALL.map(export).to_vec()} />
-            <button class="tool" onclick={act(Action::Ui(UiAction::Tables(!props.tables)))} aria-pressed={props.tables.to_string()}
-                aria-label="Show as tables" title="Show as tables" data-testid="tables">{ icon(Icon::Table) }</button>
-            <button class="tool" onclick={act(Action::Ui(UiAction::Theme(theme)))} aria-label={theme_name.clone()} title={theme_name}
-                data-testid="theme">{ icon(Icon::Theme) }</button>
-            <button class="tool" onclick={act(Action::Ui(UiAction::Help(true)))} aria-label="Help and keys" title="Help and keys (?)"
-                data-testid="help">{ "?" }</button>
+            { rare }
         </header>
     }
 }

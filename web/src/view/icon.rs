@@ -47,6 +47,8 @@ pub enum Icon {
     Share,
     /// An arrow down, to a line.
     Export,
+    /// Three dots in a row.
+    More,
 }
 
 /// The picture.
@@ -75,6 +77,7 @@ pub fn icon(which: Icon) -> Html {
             "M6 7l4.500-2.500M6 9l4.500 2.500M4 6.300a1.700 1.700 0 1 0 .01 0zM12 2a1.700 1.700 0 1 0 .01 0zM12 10.600a1.700 1.700 0 1 0 .01 0z",
         ),
         Icon::Export => ("", "M8 2.500v7M5 6.500l3 3l3-3M3 13.500h10"),
+        Icon::More => ("M2 6.750h2.500v2.500h-2.500zM6.750 6.750h2.500v2.500h-2.500zM11.500 6.750h2.500v2.500h-2.500z", ""),
         Icon::Branch => ("", "M5 2.500v11M5 9c0-3 6-1 6-5M9 5.500l2-2.500l2 2.500"),
     };
     html! {

@@ -71,7 +71,8 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 { for paragraphs }
                 if let Some(report) = kube.filter(|_| told < parts_told.len()) { { troubled(report, parts_told.len()) } }
                 { others(well.len(), parts.len()) }
-                if let Some(month) = props.report.as_ref().and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
+                // Of one provider the tile says it.
+                if let Some(month) = props.report.as_ref().filter(|report| report.providers().count() > 1).and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
             }
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "Preliminary: the simulation is still running." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }

@@ -2,7 +2,7 @@
 
 use zonefall_browser::page::{Page, Theme, story};
 
-use crate::helpers::{go_to, lower, open_and_watch, open_done, pause, raise};
+use crate::helpers::{go_to, lower, open_and_watch, open_done, pause, raise, tool};
 
 /// Checks the page as it is now.
 #[track_caller]
@@ -23,7 +23,7 @@ fn not_at_the_start_nor_in_a_tab() {
             page.click(&format!("tab-{tab}"));
             no_barriers(page, tab);
         }
-        page.click("tables");
+        tool(page, "tables");
         page.see("map-tables", "etcd-main-2");
         for tab in ["availability", "latency", "traffic", "events"] {
             page.click(&format!("tab-{tab}"));
@@ -96,7 +96,7 @@ fn not_where_there_is_kubernetes() {
         page.click("tab-recovery");
         page.click("component-kube-apiserver");
         no_barriers(page, "recovery");
-        page.click("tables");
+        tool(page, "tables");
         page.see("map-tables", "its volume is in another zone");
         no_barriers(page, "tables");
     });

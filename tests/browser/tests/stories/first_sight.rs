@@ -4,7 +4,7 @@ use serde_json::json;
 use zonefall_browser::page::{Page, story};
 
 use crate::access::no_barriers;
-use crate::helpers::{lower, open_and_watch, open_done, raise, see_done};
+use crate::helpers::{lower, open_and_watch, open_done, raise, see_done, tool};
 use crate::touching::no_small_target;
 
 #[test]
@@ -27,7 +27,7 @@ fn the_page_says_what_it_is_and_what_the_scenario_is_about() {
         page.see("description", "To see");
         no_barriers(page, "a whole description");
         lower(page, "scenario");
-        page.click("help");
+        tool(page, "help");
         page.see("help-overlay", "Zonefall simulates");
         page.press("Escape");
         // Another scenario has another one.

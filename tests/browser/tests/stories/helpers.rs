@@ -72,6 +72,14 @@ pub(crate) fn pause(page: &Page) {
     see_paused(page);
 }
 
+/// Presses a button of the top line that a telephone has in a menu.
+pub(crate) fn tool(page: &Page, id: &str) {
+    if !page.is_there(id) {
+        page.click("export");
+    }
+    page.click(id);
+}
+
 /// Where the playhead is, in seconds.
 pub(crate) fn playhead_s(page: &Page) -> f64 {
     page.attribute("scrubber", "aria-valuenow").and_then(|text| text.parse().ok()).expect("the playhead is somewhere")
