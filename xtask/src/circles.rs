@@ -65,12 +65,12 @@ pub(crate) fn crates<'a>(files: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, Vec<
 /// The circles of one folder, each as modules that all reach each other.
 fn of_folder(siblings: &Siblings) -> Vec<String> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = siblings.keys().map(|name| (name.as_str(), reach(siblings, name))).collect();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut rings = Vec::new();
     for (name, to) in &reached {
         let ring: BTreeSet<&str> =
             to.iter().copied().filter(|other| reached.get(other).is_some_and(|back| back.contains(name))).collect();
-        if ring.len() > 1 && told.insert(ring.clone()) {
+        if ring.len() > 1 && reported.insert(ring.clone()) {
             let ties = ring.iter().flat_map(|one| {
                 let known = siblings[*one].iter().filter(|(other, _)| ring.contains(other.as_str()));
                 known.map(move |(other, place)| format!("{place} names {other}"))
@@ -123,10 +123,28 @@ mod tests {
             "pub struct Pod { #[serde(default = \"crate::taints::effect\")] x: u8 }",
             "pub struct Pod; impl Pod { fn f(&self) { use super::super::pods; use crate::taints; } }",
             "macro_rules! effect { () => { $crate::taints::Effect::NoSchedule } } pub struct Pod;",
+            "pub struct Pod; mod one { use crate::taints::Effect as _; use std::fmt::Write as _; }",
+            "use super::{self as up}; pub struct Pod { effect: up::taints::Effect }",
+            "use crate::r#taints::Effect; pub struct Pod;",
+            "pub struct Pod { #[cfg_attr(test, serde(with = \"super::taints\"))] x: u8 }",
+            "macro_rules! m { () => { use $crate::{taints::Effect}; } } pub struct Pod;",
             // In a module inside the file.
             "pub struct Pod; #[cfg(test)] mod tests { use super::super::taints::Effect; }",
         ] {
             check(pods, 1);
+        }
+    }
+
+    #[test]
+    fn what_a_parent_exports_as_a_whole_is_followed() {
+        let taints = "use super::pods::Pod; tagged! { pub enum Effect { NoSchedule } }";
+        for (root, pods) in [
+            ("mod pods; mod taints; pub use taints::*;", "use crate::Effect; pub struct Pod;"),
+            ("mod pods; mod taints; pub use pods::*; pub use taints::*;", "use super::Effect; pub struct Pod;"),
+            ("mod pods; mod taints; use taints as t;", "use crate::t; pub struct Pod;"),
+        ] {
+            let files = [("kube/src/lib.rs", root), ("kube/src/pods.rs", pods), ("kube/src/taints.rs", taints)];
+            assert_eq!(circles(&files).len(), 1, "{root} {pods}");
         }
     }
 

@@ -1,5 +1,6 @@
-//! What the modules of a crate name of each other, by any spelling: `crate::`, `super::`, groups, globs, names that another module
-//! exports again, paths in macros and in strings of attributes. Bodies of functions, tests and modules inside a file are read as well.
+//! What the modules of a crate name of each other: `crate::`, `super::`, groups, globs, names that another module exports again, paths
+//! in macros and in strings of attributes, in bodies of functions, tests and modules inside a file. Not seen: methods (an `impl` of a type
+//! may call one of any file), bounds in strings, `#[path]`, macros with `#[macro_export]`.
 //!
 //! ```text
 //! files of one crate --syn--> Crate { modules: path -> its uses, its items } --> (module, module it names)*
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 
 /// A module by its names from the crate's root: `["sim", "view"]`.
@@ -25,7 +27,7 @@ struct Module {
     /// The names that it defines, modules not among them.
     items: BTreeSet<String>,
     /// The names that it imports, and from where.
-    imports: BTreeMap<String, Vec<String>>,
+    imports: BTreeMap<String, BTreeSet<Vec<String>>>,
     /// What it imports all names of.
     globs: Vec<Vec<String>>,
     /// Every path that is written in it.
@@ -48,7 +50,7 @@ impl Crate {
     /// Pairs of a module and one that it names.
     pub(crate) fn edges(&self) -> BTreeSet<(&ModulePath, ModulePath)> {
         let named = |(at, module): (&'_ ModulePath, &'_ Module)| -> Vec<ModulePath> {
-            let imported = module.imports.values().chain(&module.globs).chain(&module.paths);
+            let imported = module.imports.values().flatten().chain(&module.globs).chain(&module.paths);
             imported.filter_map(|path| self.resolve(at, path, &mut Seen::new())).flatten().collect()
         };
         self.modules.iter().flat_map(|entry| named(entry).into_iter().map(move |to| (entry.0, to))).collect()
@@ -81,6 +83,12 @@ impl Crate {
         [vec![at], next].concat()
     }
 
+    /// Where an import leads: a name alone may be a module there.
+    fn target(&self, at: &ModulePath, path: &[String], seen: &mut Seen) -> Option<Vec<ModulePath>> {
+        let below = [at.as_slice(), path].concat();
+        if path.len() == 1 && self.modules.contains_key(&below) { Some(vec![below]) } else { self.resolve(at, path, seen) }
+    }
+
     /// Where a name without a prefix leads in a module: a module in it, its own item, an import, or one of all names of another.
     fn find(&self, at: &ModulePath, names: &[String], seen: &mut Seen) -> Option<Vec<ModulePath>> {
         let (name, rest) = names.split_first()?;
@@ -93,14 +101,14 @@ impl Crate {
         if module.items.contains(name) {
             return Some(vec![at.clone()]);
         }
-        if let Some(import) = module.imports.get(name) {
-            let whole = [import.as_slice(), rest].concat();
-            return self.resolve(at, &whole, seen);
+        let imports = module.imports.get(name).into_iter().flatten();
+        let mut found: Vec<ModulePath> =
+            imports.filter_map(|import| self.target(at, &[import.as_slice(), rest].concat(), seen)).flatten().collect();
+        for glob in &module.globs {
+            let target = self.target(at, glob, seen).and_then(|mut path| path.pop());
+            found.extend(target.and_then(|target| self.find(&target, names, seen)).unwrap_or_default());
         }
-        module.globs.iter().find_map(|glob| {
-            let target = self.resolve(at, glob, seen)?.pop()?;
-            self.find(&target, names, seen)
-        })
+        (!found.is_empty()).then_some(found)
     }
 }
 
@@ -127,20 +135,21 @@ impl Reader<'_> {
     }
 
     fn import(&mut self, prefix: &[String], tree: &syn::UseTree) {
-        let with = |name: &syn::Ident| [prefix, &[name.to_string()]].concat();
+        let with = |name: &syn::Ident| [prefix, &[name.unraw().to_string()]].concat();
         match tree {
             syn::UseTree::Path(path) => self.import(&with(&path.ident), &path.tree),
             syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.import(prefix, tree)),
             syn::UseTree::Glob(_) => self.module().globs.push(prefix.to_vec()),
             syn::UseTree::Name(name) if name.ident == "self" => {
                 let own = prefix.last().cloned().unwrap_or_default();
-                self.module().imports.insert(own, prefix.to_vec());
+                self.module().imports.entry(own).or_default().insert(prefix.to_vec());
             }
             syn::UseTree::Name(name) => {
-                self.module().imports.insert(name.ident.to_string(), with(&name.ident));
+                self.module().imports.entry(name.ident.to_string()).or_default().insert(with(&name.ident));
             }
             syn::UseTree::Rename(rename) => {
-                self.module().imports.insert(rename.rename.to_string(), with(&rename.ident));
+                let from = if rename.ident == "self" { prefix.to_vec() } else { with(&rename.ident) };
+                self.module().imports.entry(rename.rename.to_string()).or_default().insert(from);
             }
         }
     }
@@ -149,17 +158,27 @@ impl Reader<'_> {
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
+        let mut defines = false;
         for token in tokens {
             match token {
                 TokenTree::Ident(ident) => {
+                    if defines {
+                        self.module().items.insert(ident.unraw().to_string());
+                    }
+                    defines = ["struct", "enum", "trait", "type", "fn", "const", "static"].iter().any(|word| ident == word);
                     if colons != 2 {
                         self.written(std::mem::take(&mut path));
                     }
-                    path.push(ident.to_string());
+                    path.push(ident.unraw().to_string());
                     colons = 0;
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
                 TokenTree::Group(group) => {
+                    // `use crate::{a, b}` of what a macro expands to.
+                    let tree = syn::parse2::<syn::UseTree>(TokenTree::Group(group.clone()).into());
+                    if let Some(tree) = tree.ok().filter(|_| colons == 2) {
+                        self.import(&path, &tree);
+                    }
                     self.tokens(group.stream());
                     colons = 0;
                 }
@@ -167,6 +186,22 @@ impl Reader<'_> {
             }
         }
         self.written(path);
+    }
+
+    /// Paths in strings, however deep: `#[cfg_attr(test, serde(with = "super::seconds"))]`.
+    fn strings(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.strings(group.stream()),
+                TokenTree::Literal(literal) => {
+                    let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                    if let Ok(path) = text.and_then(|text| text.parse::<syn::Path>()) {
+                        self.visit_path(&path);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     fn written(&mut self, path: Vec<String>) {
@@ -179,7 +214,7 @@ impl Reader<'_> {
 impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if module.content.is_some() {
-            self.at.push(module.ident.to_string());
+            self.at.push(module.ident.unraw().to_string());
             self.module();
             visit::visit_item_mod(self, module);
             self.at.pop();
@@ -209,7 +244,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.written(path.segments.iter().map(|part| part.ident.to_string()).collect());
+        self.written(path.segments.iter().map(|part| part.ident.unraw().to_string()).collect());
         visit::visit_path(self, path);
     }
 
@@ -222,12 +257,6 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
         let syn::Meta::List(list) = &attribute.meta else { return };
         self.tokens(list.tokens.clone());
-        for token in list.tokens.clone() {
-            let TokenTree::Literal(literal) = token else { continue };
-            let path = syn::parse_str::<syn::LitStr>(&literal.to_string()).and_then(|text| text.parse::<syn::Path>());
-            if let Ok(path) = path {
-                self.visit_path(&path);
-            }
-        }
+        self.strings(list.tokens.clone());
     }
 }

@@ -1,4 +1,4 @@
-//! When a member commits its backend: after so many writes or so much time, beside the log on the same volume.
+//! When a member commits its backend: after a number of writes or an interval, beside the log on the same volume.
 
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;

@@ -1,12 +1,12 @@
-//! Bytes of a command where it is stored and where it is watched: what the database grows by, and what a watch is told.
+//! Bytes of a command where it is stored and where it is watched: what the database grows by, and what a watch receives.
 
 use crate::raft::log::Command;
 use zonefall_scenario::Change;
 
-/// Who watches.
+/// What a watch covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchScope {
-    /// Who wants to know of every key.
+    /// All keys.
     All,
     /// An API server: of objects, with what they were.
     ApiServer,
@@ -25,7 +25,7 @@ pub(crate) fn database_growth(command: Command) -> u64 {
     }
 }
 
-/// Bytes of the keys and values that a command stores, which is what it tells those who watch all keys.
+/// Bytes of the keys and values that a command stores, which is what a watch of all keys receives.
 pub fn stored_bytes(command: Command) -> u64 {
     match command {
         Command::Empty | Command::Conf(_) | Command::Grant => 0,

@@ -28,7 +28,7 @@ impl EtcdCtx<'_> {
         self.out.schedule(at, (cluster, event));
     }
 
-    /// Tells a fact.
+    /// Records a fact.
     pub fn record(&mut self, record: EtcdRecord) {
         self.out.record(record);
     }

@@ -1,4 +1,4 @@
-//! A group at rest: heartbeats by arithmetic.
+//! Quiescent groups: heartbeats by arithmetic.
 //!
 //! A healthy group without requests exchanges nothing but heartbeats and their answers, and their outcome is known: every follower
 //! stays a follower. So at rest nothing is queued. [`EtcdCluster::resume`] accounts for the beats that have passed, as if each had been

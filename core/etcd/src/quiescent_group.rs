@@ -9,7 +9,7 @@ use zonefall_kernel::time::Time;
 use zonefall_network::ledger::Volume;
 use zonefall_network::wire::Burst;
 
-/// A group at rest.
+/// A quiescent group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quiescence {
     /// The first beat that was not simulated.
@@ -18,7 +18,7 @@ pub(super) struct Quiescence {
     pub(super) followers: Members,
 }
 
-/// A heartbeat, and its answer, as every beat of a rest sends them: to the follower, and back.
+/// A heartbeat, and its answer, as every beat sends them while the group is quiescent: to the follower, and back.
 pub(super) struct HeartbeatRound {
     pub(super) streams: [usize; 2],
     pub(super) messages: [Message; 2],

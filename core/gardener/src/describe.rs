@@ -1,6 +1,6 @@
 //! What Gardener does to control planes, in plain words.
 
-use crate::outage::{Deletion, OutageFact};
+use crate::outage::{OutageFact, OutageSign};
 use crate::record::GardenerRecord;
 use zonefall_kube::spec::KubeClusterSpec;
 use zonefall_scenario::Scenario;
@@ -12,10 +12,10 @@ impl GardenerRecord {
             Self::ZoneOutage(zone, fact) => {
                 let zone = &scenario.zones[zone].name;
                 match fact {
-                    OutageFact::Detected(Deletion::Fails) => {
+                    OutageFact::Detected(OutageSign::DeletionFails) => {
                         format!("gardenlet detects an outage of {zone}: machines cannot be deleted")
                     }
-                    OutageFact::Detected(Deletion::Works) => {
+                    OutageFact::Detected(OutageSign::DeletionWorks) => {
                         format!("gardenlet detects an outage of {zone}: new machines do not join")
                     }
                     OutageFact::Ended => format!("gardenlet detects that {zone} has recovered: a machine is running again"),

@@ -7,8 +7,8 @@ use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
 use crate::garden::Garden;
-pub use crate::record::{Deletion, OutageFact};
 use crate::record::{GardenerRecord, Report};
+pub use crate::record::{OutageFact, OutageSign};
 use crate::shoot_controllers::notify_of_outages;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
@@ -31,14 +31,14 @@ pub struct ZoneView {
 }
 
 /// What speaks for an outage.
-pub fn signs(zone: &ZoneView) -> Option<Deletion> {
+pub fn signs(zone: &ZoneView) -> Option<OutageSign> {
     if zone.lost < zone.nodes || is_recovered(zone) {
         return None;
     }
     let ends = |(phase, _): &(Phase, bool)| matches!(phase, Phase::Terminating | Phase::Failed);
     let waits = |(phase, node): &(Phase, bool)| *phase == Phase::CrashLoopBackOff || *phase == Phase::Pending && !node;
-    let fails = zone.machines.iter().any(ends).then_some(Deletion::Fails);
-    fails.or_else(|| zone.machines.iter().any(waits).then_some(Deletion::Works))
+    let fails = zone.machines.iter().any(ends).then_some(OutageSign::DeletionFails);
+    fails.or_else(|| zone.machines.iter().any(waits).then_some(OutageSign::DeletionWorks))
 }
 
 /// Whether a machine runs. (It does when its node is ready.)
@@ -186,9 +186,9 @@ mod tests {
         let zone = |lost, machines: &[(Phase, bool)]| ZoneView { nodes: 2, lost, machines: machines.to_vec() };
         let (unknown, terminating) = ((Unknown, true), (Terminating, true));
         for (zone, expected) in [
-            (zone(2, &[terminating, unknown]), Some(Deletion::Fails)),
-            (zone(2, &[terminating, unknown, (CrashLoopBackOff, false)]), Some(Deletion::Fails)),
-            (zone(2, &[unknown, unknown, (Pending, false)]), Some(Deletion::Works)),
+            (zone(2, &[terminating, unknown]), Some(OutageSign::DeletionFails)),
+            (zone(2, &[terminating, unknown, (CrashLoopBackOff, false)]), Some(OutageSign::DeletionFails)),
+            (zone(2, &[unknown, unknown, (Pending, false)]), Some(OutageSign::DeletionWorks)),
             (zone(2, &[unknown, unknown]), None),
             (zone(1, &[terminating, unknown]), None),
             (zone(2, &[terminating, unknown, (Running, true)]), None),

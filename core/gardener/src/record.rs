@@ -33,20 +33,20 @@ traced! {
 
 /// The two ways an outage looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deletion {
+pub enum OutageSign {
     /// A machine of each deployment terminates for good.
-    Fails,
+    DeletionFails,
     /// A machine of each deployment waits for its node.
-    Works,
+    DeletionWorks,
 }
 
-traced! { enum Deletion { Fails = 0, Works = 1 } }
+traced! { enum OutageSign { DeletionFails = 0, DeletionWorks = 1 } }
 
 /// A fact of a zone outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutageFact {
     /// It has looked like one for long enough.
-    Detected(Deletion),
+    Detected(OutageSign),
     /// A machine runs again, and so does its node.
     Ended,
 }

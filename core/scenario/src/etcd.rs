@@ -9,7 +9,7 @@ use zonefall_kernel::time::Time;
 pub struct EtcdClusterSpec {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// Timers, sizes and dialect.
+    /// Timers, sizes and raft options.
     pub options: EtcdOptions,
     /// The first leader: the run starts with a settled cluster. `None`: the members start at time zero and elect one.
     pub initial_leader: Option<u8>,

@@ -1,5 +1,5 @@
-//! What a scenario has, as faults and operations see it: they name it, hit it and change it, and the scenario holds them in turn. So they
-//! know this much of a scenario, and no more.
+//! The part of a scenario that faults and operations may read. A scenario holds faults and operations, so they know this trait instead
+//! of `Scenario`.
 
 use std::ops::Deref;
 

@@ -3,7 +3,7 @@
 use crate::cost::{Backend, RequestCost};
 use zonefall_kernel::time::Duration;
 
-/// Timers, sizes and dialect of one etcd cluster.
+/// Timers, sizes and raft options of one etcd cluster.
 ///
 /// Defaults are those of etcd 3.5 (`etcd-io/etcd@c34dc7ee`) unless a field says otherwise.
 #[derive(Clone, Debug, PartialEq)]

@@ -216,7 +216,7 @@ impl Client {
 
     /// Hears who serves, if whoever says so reaches it.
     fn look_up(&mut self, ctx: &ClientCtx<'_>) {
-        if ctx.cluster.tells(self.host, ctx.net) {
+        if ctx.cluster.announces_switchover(self.host, ctx.net) {
             self.endpoint = ctx.cluster.endpoint();
         }
     }

@@ -44,9 +44,9 @@ pub fn weights(folder: &Path) -> Result<Vec<Weight>> {
 /// What comes over the network, compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// What the first picture needs, in bytes: all but the simulator.
-    pub first_picture: u64,
-    /// All that a run needs, in bytes.
+    /// What the page needs to draw the map of the first scenario, in bytes: all but the simulator.
+    pub page: u64,
+    /// What it needs to show who leads, and to run: all, in bytes.
     pub run: u64,
 }
 
@@ -64,7 +64,7 @@ pub fn transfer(encoding: Encoding) -> Result<Transfer> {
     let (worker, first): (Vec<_>, Vec<_>) = sent.iter().partition(|(path, _)| OF_WORKER.iter().any(|name| path.contains(name)));
     ensure!(!worker.is_empty(), "the simulator has no program of its own");
     let sum = |files: &[&(String, u64)]| files.iter().map(|(_, bytes)| bytes).sum::<u64>();
-    Ok(Transfer { first_picture: sum(&first), run: sum(&first) + sum(&worker) })
+    Ok(Transfer { page: sum(&first), run: sum(&first) + sum(&worker) })
 }
 
 /// What a page has to do with.
@@ -95,26 +95,34 @@ impl Conditions {
     }
 }
 
-/// From the click on a link until the first picture, the map of the first scenario, is on the screen, with nothing in the cache.
+/// From the click on a link until the map of the first scenario is on the screen, and until it shows who leads, with nothing in the
+/// cache.
 ///
 /// # Errors
 /// If the browser does not start.
-pub fn first_view(conditions: Conditions) -> Result<Duration> {
+pub fn first_view(conditions: Conditions) -> Result<[Duration; 2]> {
     // The second frame after it is there: the first one has been painted by then.
     const WATCH: &str = "
+        const seen = window.seenMs = {};
         const watch = new MutationObserver(() => {
-            if (!document.querySelector(SELECTOR)) return;
-            watch.disconnect();
-            requestAnimationFrame(() => requestAnimationFrame(() => { window.firstPictureMs = performance.now(); }));
+            for (const selector of SELECTORS) {
+                if (selector in seen || !document.querySelector(selector)) continue;
+                seen[selector] = null;
+                requestAnimationFrame(() => requestAnimationFrame(() => { seen[selector] = performance.now(); }));
+            }
         });
         watch.observe(document, { childList: true, subtree: true });";
+    const VIEWS: [&str; 2] = ["#map-scene .node", FIRST_VIEW];
     let page = Page::start(Encoding::Brotli)?;
     conditions.apply(&page)?;
-    let watch = WATCH.replace("SELECTOR", &format!("{FIRST_VIEW:?}"));
+    let watch = WATCH.replace("SELECTORS", &json!(VIEWS).to_string());
     page.driver().cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }))?;
     page.open("");
-    let took_ms = page.wait_for("the first picture", || page.run("return window.firstPictureMs", &[]).as_f64());
-    Ok(Duration::from_secs_f64(took_ms / 1e3))
+    let took = VIEWS.map(|view| {
+        let seen = || page.run("return window.seenMs[arguments[0]]", &[json!(view)]).as_f64();
+        Duration::from_secs_f64(page.wait_for("the first picture", seen) / 1e3)
+    });
+    Ok(took)
 }
 
 /// The times from one frame to the next while the page does what it does now, shortest first: so many, or those of twenty seconds.

@@ -86,7 +86,7 @@ pub(crate) fn Header(props: &HeaderProps) -> Html {
     let rare = if narrow {
         let shown = if props.tables { "Show as graphics" } else { "Show as tables" };
         let own = [entry(shown, "tables", &tables), entry(&theme_name, "theme", &theme), entry("Help and keys", "help", &help)];
-        html! { <Menu label="More" icon={Icon::More} testid="export" entries={[&own[..], &exports].concat()} /> }
+        html! { <Menu label="Menu" icon={Icon::More} testid="export" entries={[&own[..], &exports].concat()} /> }
     } else {
         html! {
             <>

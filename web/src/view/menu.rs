@@ -71,15 +71,17 @@ pub(crate) fn Menu(props: &MenuProps) -> Html {
         }
     };
     let entry = |entry: &Entry| {
-        let (act, open) = (entry.act.clone(), open.clone());
+        let (act, open, node) = (entry.act.clone(), open.clone(), node.clone());
         let onclick = move |_: MouseEvent| {
+            // The entry goes away, and the focus with it.
+            focus(&node, |_, _| 0);
             open.set(false);
             act.emit(());
         };
         html! { <li><button {onclick} data-testid={entry.testid.clone()}>{ &entry.label }</button></li> }
     };
     html! {
-        <div class="menu" ref={node} {onkeydown}>
+        <div class="menu" ref={node.clone()} {onkeydown}>
             <button class="worded" onclick={toggle} aria-expanded={open.to_string()} data-testid={props.testid.clone()}>{ worded(props.icon, props.label) }<span class="caret" aria-hidden="true">{ "▾" }</span></button>
             if *open { <ul>{ for props.entries.iter().map(entry) }</ul> }
         </div>

@@ -65,7 +65,7 @@ pub fn Page(props: &PageProps) -> Html {
     let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
     let on_tab_range = on_range.clone();
     html! {
-        <div class="page" data-testid="page">
+        <div class={classes!("page", state.ui.as_json.then_some("as-json"))} data-testid="page">
             <SkipToMap />
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
             { panel(Panel::Scenario, "Scenario", state.ui.sheet, &on_command, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }

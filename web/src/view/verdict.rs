@@ -6,6 +6,7 @@ use zonefall_core::scenario::text::count;
 
 use super::labels::{clock, length, moment};
 use super::same::Same;
+use super::size::use_size;
 
 /// What the verdict is about.
 #[derive(Clone, PartialEq, Properties)]
@@ -47,10 +48,13 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
         }
     });
     let (body, overflows, is_open) = (use_node_ref(), use_state_eq(|| false), use_state_eq(|| false));
+    // Another size is another drawing, after which it is measured again.
+    let _ = use_size(&body);
     {
-        let (body, overflows) = (body.clone(), overflows.setter());
+        let (body, overflows, is_open) = (body.clone(), overflows.setter(), *is_open);
         use_effect(move || {
-            if let Some(body) = body.cast::<web_sys::Element>() {
+            // Open, it has all the room it needs, and the way back stays.
+            if let Some(body) = body.cast::<web_sys::Element>().filter(|_| !is_open) {
                 overflows.set(body.scroll_height() > body.client_height() + 4);
             }
         });
@@ -77,7 +81,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "Preliminary: the simulation is still running." }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
             </div>
-            if *overflows || *is_open {
+            if *overflows {
                 <button class="verdict-more" onclick={toggle} aria-expanded={is_open.to_string()} data-testid="verdict-more">
                     { if *is_open { "Less" } else { "More" } }
                 </button>

@@ -48,8 +48,8 @@ impl EtcdCluster {
         self.passive.as_deref().map(|passive| passive.endpoint)
     }
 
-    /// Whether a client there hears of a switch-over now.
-    pub fn tells(&self, host: HostId, net: &Network) -> bool {
+    /// Whether a client on this host observes a switch-over now.
+    pub fn announces_switchover(&self, host: HostId, net: &Network) -> bool {
         self.passive.as_deref().is_some_and(|passive| passive.reaches(host, net))
     }
 

@@ -1,4 +1,4 @@
-//! What the kinds of faults need to know what their names mean, and where they report what is wrong.
+//! Resolves the names in a fault to ids, and reports errors at the fault's path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use zonefall_kernel::time::Time;
 /// A pod's lost volume stays lost until its claim is deleted: no empty one takes its place.
 pub(crate) const UNCLAIMED: &str = "another target: the claim of a pod keeps its lost volume, and no empty volume replaces it";
 
-/// Whether nobody tells the peers of a member that lost all to take it back: where it is a pod, and a majority serves. (Of two members the
-/// one that stands by is made anew.)
+/// Whether a member that lost its data is never added back by its peers: it is a pod, and a majority serves. (Of an active-passive pair the
+/// standby is created again.)
 const fn is_claimed(cluster: &EtcdClusterSpec) -> bool {
     cluster.managed && cluster.passive.is_none()
 }
 
-/// What the kinds of faults need to know what their names mean, and where they report what is wrong.
+/// Resolves the names in a fault to ids, and reports errors at the fault's path.
 pub(crate) struct FaultCtx<'a, 'c> {
     ctx: &'a mut CheckCtx<'c>,
     resolver: &'a FaultResolver<'a>,

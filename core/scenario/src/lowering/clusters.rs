@@ -1,4 +1,4 @@
-//! What is being put together of planes: words, images, nodes with what is left of them.
+//! Kubernetes clusters while a file is validated: interned words, images, and the capacity left on each node.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(crate) const MAX_NODES: usize = 4_000;
 pub(crate) const MAX_MACHINES: u32 = 20_000;
 /// Shoots of a scenario, at most.
 pub(crate) const MAX_SHOOTS: usize = 2_000;
-/// Pods of all planes, as far as they are known; a component without pods counts as one.
+/// Pods of all clusters, as far as they are known; a component without pods counts as one.
 pub(crate) const MAX_PODS: u64 = 100_000;
 
 /// The label of a node that names its worker pool.
 pub(crate) const POOL: &str = "worker.gardener.cloud/pool";
 
-/// What stands for itself: each word once.
+/// Interned words: each has one symbol.
 pub(crate) struct SymbolTable {
     pub(crate) list: TiVec<Symbol, String>,
     index: BTreeMap<String, u32>,
@@ -49,8 +49,8 @@ impl SymbolTable {
     }
 }
 
-/// A seed with what is needed to place pods in it.
-pub(crate) struct SeedState {
+/// A cluster with what is needed to place pods in it.
+pub(crate) struct ClusterDraft {
     /// Which of the file's seeds (or clusters) it is.
     pub(crate) entry: usize,
     /// It is a seed.
@@ -72,7 +72,7 @@ pub(crate) struct SeedState {
     pub(crate) shoots: u32,
 }
 
-impl SeedState {
+impl ClusterDraft {
     /// A node more, which the world has already.
     pub(crate) fn add_node(&mut self, spec: NodeSpec, zone: ZoneId) {
         self.cluster.nodes.push(spec);
@@ -125,21 +125,21 @@ impl SeedState {
     }
 }
 
-/// Everything that is put together.
-pub(crate) struct Lowering {
+/// All Kubernetes clusters of a file, and what they share.
+pub(crate) struct ClusterDrafts {
     pub(crate) symbols: SymbolTable,
     pub(crate) images: BTreeMap<(String, u64), u16>,
-    pub(crate) sites: Vec<SeedState>,
+    pub(crate) clusters: Vec<ClusterDraft>,
     pub(crate) pods: u64,
     pub(crate) inputs: Vec<Input>,
     /// Stocks of machines, by type and zone.
     pub(crate) stocks: BTreeMap<(String, ZoneId), u16>,
 }
 
-impl Lowering {
+impl ClusterDrafts {
     pub(crate) fn new() -> Self {
         let (images, stocks) = (BTreeMap::new(), BTreeMap::new());
-        Self { symbols: SymbolTable::new(), images, sites: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
+        Self { symbols: SymbolTable::new(), images, clusters: Vec::new(), pods: 0, inputs: Vec::new(), stocks }
     }
 
     /// The stock that machines of a type come from in a zone; `None`: there are always more.

@@ -1,4 +1,4 @@
-//! What has been made out so far while a file is lowered to a scenario: names, zones and nodes, members of etcd over time, clusters with what
+//! The intermediate state while a file is lowered to a scenario: names, zones and nodes, members of etcd over time, clusters with what
 //! is left of their nodes. The kinds of faults and operations ask it what their names mean, and report to it what is wrong with them;
 //! the validation fills it, part by part.
 
@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 use crate::error::{Error, Errors, show};
 use crate::units::Span;
-pub(crate) use clusters::{Lowering, MAX_MACHINES, MAX_NODES, MAX_SHOOTS, POOL, SeedState, SymbolTable};
+pub(crate) use clusters::{ClusterDraft, ClusterDrafts, MAX_MACHINES, MAX_NODES, MAX_SHOOTS, POOL, SymbolTable};
 pub(crate) use members::{MAX_MEMBERS, MAX_MEMBERS_EVER, MemberLifetime, Members, in_cluster};
 pub(crate) use names::Names;
 pub(crate) use topology::{Topology, add_machine, zone_names, zones_of};

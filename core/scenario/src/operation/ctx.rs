@@ -1,13 +1,13 @@
-//! What operations need to know what their names mean, and where they report what is wrong.
+//! Resolves the names in an operation to ids, and reports errors at the operation's path.
 
 use super::owner::{RawClusterName, RawOwner};
 use crate::error::{did_you_mean, quote};
 use crate::ids::EtcdId;
 use crate::kube::gardener::Shoot;
-use crate::lowering::{CheckCtx, Lowering, MemberLifetime, Names, in_cluster};
+use crate::lowering::{CheckCtx, ClusterDrafts, MemberLifetime, Names, in_cluster};
 use zonefall_kernel::time::Time;
 
-/// What the operations on members need to know, and where they report what is wrong.
+/// What operations on members read, and where they report errors.
 pub(crate) struct MembersCtx<'a, 'c> {
     pub(crate) ctx: &'a mut CheckCtx<'c>,
     /// Path of the operation.
@@ -43,7 +43,7 @@ pub(crate) struct OperationCtx<'a, 'c> {
     pub(crate) seeds: &'a Names,
     pub(crate) clusters: &'a Names,
     /// All that has nodes: seeds, then clusters.
-    pub(crate) lowering: &'a Lowering,
+    pub(crate) lowering: &'a ClusterDrafts,
     pub(crate) shoots: &'a [Shoot],
 }
 

@@ -18,7 +18,7 @@ pub struct Raw {
 impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
         let site = ctx.cluster(&self.of);
-        let node = site.and_then(|site| ctx.find(&ctx.lowering.sites[site].nodes, "node", &self.node));
+        let node = site.and_then(|site| ctx.find(&ctx.lowering.clusters[site].nodes, "node", &self.node));
         site.zip(node).map(|(site, node)| (site, Task::DrainNode(NodeKey(node as u32)))).into_iter().collect()
     }
 }

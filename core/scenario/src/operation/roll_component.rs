@@ -26,7 +26,7 @@ impl ClusterOperation for Raw {
         let shoots = ctx.shoots;
         let (site, own): (usize, Vec<WorkloadId>) = match owner {
             Owner::Site(site) => {
-                let all = ctx.lowering.sites[site].cluster.workloads.keys();
+                let all = ctx.lowering.clusters[site].cluster.workloads.keys();
                 (site, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, site, *id))).collect())
             }
             Owner::Shoot(k) => {
@@ -34,7 +34,7 @@ impl ClusterOperation for Raw {
                 (usize::from(hosted.seed), hosted.workloads.clone())
             }
         };
-        let workloads = &ctx.lowering.sites[site].cluster.workloads;
+        let workloads = &ctx.lowering.clusters[site].cluster.workloads;
         let name = |id: &WorkloadId| workloads[*id].name.as_str();
         let Some(place) = own.iter().position(|id| name(id) == self.component) else {
             let hint = did_you_mean(&self.component, own.iter().map(name));

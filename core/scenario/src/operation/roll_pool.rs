@@ -4,7 +4,7 @@ use super::owner::RawClusterName;
 use super::prelude::*;
 use crate::error::quote;
 use crate::ids::MachineDeploymentId;
-use crate::lowering::SeedState;
+use crate::lowering::ClusterDraft;
 
 /// A pool and its owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct Raw {
 impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
         let Some(s) = ctx.cluster(&self.of) else { return Vec::new() };
-        let site = &ctx.lowering.sites[s];
+        let site = &ctx.lowering.clusters[s];
         if !site.cluster.manages_machines() {
             let expected =
                 "a cluster that has `machine_controller_manager` among its components: no other component replaces machines";
@@ -35,7 +35,7 @@ impl ClusterOperation for Raw {
 }
 
 /// The machine deployments of a pool, one for each of its zones: `<cluster>-<pool>-z<k>`.
-fn deployments<'a>(site: &'a SeedState, pool: &'a str) -> impl Iterator<Item = MachineDeploymentId> + 'a {
+fn deployments<'a>(site: &'a ClusterDraft, pool: &'a str) -> impl Iterator<Item = MachineDeploymentId> + 'a {
     let is_of_pool = move |name: &str| {
         let number =
             name.strip_prefix(&site.seed.name).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(pool)?.strip_prefix("-z"));

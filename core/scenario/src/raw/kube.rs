@@ -3,26 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout};
+use super::{RawComponent, RawDisk, RawInitial, RawOptions, RawRollout, RawSource};
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
-use crate::source::Source;
 use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size};
-
-/// Source of a piece of information, for the report.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RawSource {
-    /// Whether the information is published, inferred or assumed.
-    #[serde(default)]
-    #[schemars(extend("x-form" = "json"))]
-    pub source: Option<Source>,
-    /// Reason for the inference or assumption.
-    #[serde(default)]
-    #[schemars(length(max = 1_000), extend("x-form" = "json"))]
-    pub because: String,
-}
 
 /// A cluster that hosts control planes of shoots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

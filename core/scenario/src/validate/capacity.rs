@@ -6,7 +6,7 @@ use crate::kube::capacity::{Capacity, Demand, Reference};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::profile;
 use crate::kube::{MemberRange, Workload};
-use crate::lowering::{CheckCtx, Lowering, SeedState};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts};
 use crate::raw::{RawCapacity, RawKind, RawScenario};
 
 const PATH: &str = "capacity.shoot";
@@ -15,7 +15,7 @@ const PATH: &str = "capacity.shoot";
 const MAX_PODS: u32 = 1_000;
 
 /// Control planes to come. They are the last to get words, so that all others have those they would have without.
-pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) -> Capacity {
+pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut ClusterDrafts) -> Capacity {
     let shoot = &raw.capacity.shoot;
     if raw.seeds.is_empty() && raw.capacity != RawCapacity::default() {
         ctx.error("capacity", "a plan", "a seed in `seeds` to plan with");
@@ -34,8 +34,8 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
     let mut references = Vec::new();
     let pairs = passive::of_reference(ctx, &format!("{PATH}.etcd"), shoot);
-    let sites = std::mem::take(&mut lowering.sites);
-    for site in sites.iter().filter(|site| site.valid && site.hosts_shoots) {
+    let clusters = std::mem::take(&mut lowering.clusters);
+    for site in clusters.iter().filter(|site| site.valid && site.hosts_shoots) {
         let errors = ctx.errors.len();
         references.push(of_seed(ctx, lowering, site, &components, shoot.recovery, pairs));
         // Another seed would have the same, or much of it.
@@ -43,14 +43,14 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut
             break;
         }
     }
-    lowering.sites = sites;
+    lowering.clusters = clusters;
     Capacity { demand, references }
 }
 
 fn of_seed(
     ctx: &mut CheckCtx<'_>,
-    lowering: &mut Lowering,
-    site: &SeedState,
+    lowering: &mut ClusterDrafts,
+    site: &ClusterDraft,
     components: &[PlannedComponent<'_>],
     recovery: Recovery,
     pairs: bool,

@@ -11,7 +11,7 @@ use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::{Selector, Symbol};
 use crate::kube::taints::{Effect, Taint};
 use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
-use crate::lowering::{CheckCtx, Lowering, Members, Names, SeedState, SymbolTable, Topology, quoted};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Members, Names, SymbolTable, Topology, quoted};
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
 use crate::topology::Node;
 use crate::units::int_or_percent::IntOrPercent;
@@ -27,7 +27,7 @@ pub(super) fn validate(
     members: &mut Members,
     etcd_names: &mut Names,
     seeds: &Names,
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
 ) -> Names {
     let mut names = Names::new("a cluster");
     for (k, cluster) in raw.clusters.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn validate(
             ctx.error(&place, quote(cluster.name.as_str()), "a name that no seed has");
             continue;
         }
-        names.add(ctx, &place, cluster.name.as_str(), lowering.sites.len());
+        names.add(ctx, &place, cluster.name.as_str(), lowering.clusters.len());
         // Whatever a second one of the name has is there already.
         if ctx.errors.len() > errors {
             continue;
@@ -77,8 +77,8 @@ pub(super) fn validate(
         }
         site.cluster.budgets = budgets(ctx, &mut lowering.symbols, &path, &cluster.budgets);
         site.cluster.services = services(ctx, &mut lowering.symbols, &path, &cluster.services);
-        let (s, valid) = (lowering.sites.len(), site.valid);
-        lowering.sites.push(site);
+        let (s, valid) = (lowering.clusters.len(), site.valid);
+        lowering.clusters.push(site);
         let home = WorkloadContext {
             namespace: NAMESPACE.to_owned(),
             tolerance: FailureTolerance::None,
@@ -103,7 +103,7 @@ fn register_hosts(
     ctx: &mut CheckCtx<'_>,
     path: &str,
     raw: &RawCluster,
-    site: &mut SeedState,
+    site: &mut ClusterDraft,
     symbols: &mut SymbolTable,
     topology: &Topology,
 ) {

@@ -8,19 +8,19 @@ use crate::error::quote;
 use crate::ids::{NodeKey, WorkloadId};
 use crate::kube::name::PodTag;
 use crate::kube::{Kind, Workload};
-use crate::lowering::{CheckCtx, Lowering, SeedState};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts};
 use crate::units::Size;
 
 /// A component more in a seed.
 pub(super) fn deploy(
     ctx: &mut CheckCtx<'_>,
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
     s: usize,
     path: &str,
     home: &WorkloadContext,
     component: PlannedComponent<'_>,
 ) -> Option<WorkloadId> {
-    let mut site = lowering.sites.remove(s);
+    let mut site = lowering.clusters.remove(s);
     let mut workload = component.workload(ctx, lowering, path, home, &site);
     let fits = lowering.has_pod_capacity(ctx, &component.path(path), u64::from(workload.replicas));
     let id = site.cluster.workloads.next_key();
@@ -31,13 +31,13 @@ pub(super) fn deploy(
         component.give(ctx, path, &mut workload, &mut site);
         site.cluster.workloads.push(workload);
     }
-    lowering.sites.insert(s, site);
+    lowering.clusters.insert(s, site);
     fits.then_some(id)
 }
 
 impl PlannedComponent<'_> {
     /// Puts the pods that the file gives onto their nodes.
-    fn give(&self, ctx: &mut CheckCtx<'_>, of: &str, workload: &mut Workload, site: &mut SeedState) {
+    fn give(&self, ctx: &mut CheckCtx<'_>, of: &str, workload: &mut Workload, site: &mut ClusterDraft) {
         let Some((_, raw)) = self.raw else { return };
         let mut seen = BTreeMap::new();
         for (p, pod) in raw.pods.iter().enumerate() {
@@ -76,7 +76,7 @@ impl PlannedComponent<'_> {
         name: &str,
         workload: &Workload,
         node: NodeKey,
-        site: &mut SeedState,
+        site: &mut ClusterDraft,
     ) {
         if let Some(expected) = suitable::misfit(self, workload, node, site) {
             ctx.error(path, quote(name), expected);

@@ -20,7 +20,7 @@ use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
-use crate::lowering::{CheckCtx, Lowering, MAX_SHOOTS, Members, Names, SeedState, Topology};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
 use crate::operation::ShootChange;
 use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
 use crate::source::Input;
@@ -33,7 +33,7 @@ pub(super) fn validate(
     etcd_names: &mut Names,
     members: &mut Members,
 ) -> (KubeModel, Vec<Input>) {
-    let mut lowering = Lowering::new();
+    let mut lowering = ClusterDrafts::new();
     if raw.etcd.is_empty() && raw.seeds.is_empty() && raw.clusters.is_empty() {
         ctx.error("etcd", "nothing", "an etcd cluster here, or a cluster in `clusters` or a seed in `seeds`, which have one");
     }
@@ -63,13 +63,13 @@ pub(super) fn validate(
         migrations.sort_by_key(|migration| migration.at);
         (model.shoots, model.clusters, model.changes, model.migrations) = (shoots, clusters, changes, migrations);
         for set in sets {
-            set.place(ctx, &mut lowering.sites, &mut model.shoots, topology, members, etcd_names);
+            set.place(ctx, &mut lowering.clusters, &mut model.shoots, topology, members, etcd_names);
         }
     }
     model.operations = operations::validate(ctx, raw, &seeds, &plain, &lowering, &model.shoots);
     model.capacity = capacity::validate(ctx, raw, &mut lowering);
     let (mut clusters, mut seeds) = (TiVec::new(), TiVec::new());
-    for site in lowering.sites.drain(..) {
+    for site in lowering.clusters.drain(..) {
         clusters.push(site.cluster);
         seeds.extend(site.hosts_shoots.then_some(site.seed));
     }
@@ -85,11 +85,11 @@ fn clusters_so_far(members: &Members) -> u16 {
 }
 
 /// What seeds run for themselves.
-fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
-    for s in 0..lowering.sites.len() {
-        let path = format!("seeds[{}].system", lowering.sites[s].entry);
-        let system = &raw.seeds[lowering.sites[s].entry].system;
-        let tolerance = if lowering.sites[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
+fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut ClusterDrafts) {
+    for s in 0..lowering.clusters.len() {
+        let path = format!("seeds[{}].system", lowering.clusters[s].entry);
+        let system = &raw.seeds[lowering.clusters[s].entry].system;
+        let tolerance = if lowering.clusters[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
         let cluster = KubeClusterId(s as u16);
         let home = WorkloadContext {
             namespace: "garden".to_owned(),
@@ -101,7 +101,7 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
             member_range: MemberRange::default(),
         };
         let all = planned(ctx, lowering, (&path, "components"), &profile::SEED, &system.components, system.only_listed);
-        let valid = lowering.sites[s].valid;
+        let valid = lowering.clusters[s].valid;
         for component in all.into_iter().filter(|_| valid) {
             deploy(ctx, lowering, s, &path, &home, component);
         }
@@ -110,7 +110,7 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut Lowering) {
 
 /// Shoots as they find their seeds.
 struct ShootPlacement<'a> {
-    lowering: &'a mut Lowering,
+    lowering: &'a mut ClusterDrafts,
     seeds: &'a Names,
     /// The first etcd cluster of a shoot.
     first: u16,
@@ -206,7 +206,7 @@ impl ShootPlacement<'_> {
             elsewhere: Vec::new(),
         };
         self.wishes(&shoot.name);
-        if let Some(s) = seed.filter(|s| self.lowering.sites[*s].valid) {
+        if let Some(s) = seed.filter(|s| self.lowering.clusters[*s].valid) {
             self.host(ctx, path, s, &mut shoot, namespace, (components, entry.usage.as_ref()), etcd);
         }
         self.shoots.push(shoot);
@@ -228,7 +228,7 @@ impl ShootPlacement<'_> {
     /// The seed that the file names.
     fn named(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
         let s = self.seeds.find(ctx, &format!("{path}.seed"), name)?;
-        let site = &self.lowering.sites[s];
+        let site = &self.lowering.clusters[s];
         if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
             let expected = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
             if site.valid {
@@ -241,8 +241,8 @@ impl ShootPlacement<'_> {
 
     /// The seed that gardener-scheduler would choose, whatever the region: a file's shoots have none.
     fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
-        let seeds = self.lowering.sites.iter().filter(|site| site.hosts_shoots);
-        let seed = |site: &SeedState| scheduler::Seed {
+        let seeds = self.lowering.clusters.iter().filter(|site| site.hosts_shoots);
+        let seed = |site: &ClusterDraft| scheduler::Seed {
             region: 0,
             multi_zonal: site.seed.multi_zonal,
             allocatable: site.seed.allocatable_shoots,
@@ -263,8 +263,8 @@ impl ShootPlacement<'_> {
         etcd: &ManagedEtcd,
     ) -> Option<()> {
         let later = ShootStates::new(&self.asked, shoot, s);
-        let cluster = KubeClusterId((self.lowering.sites.len() + self.clusters.len()) as u16);
-        let site = &mut self.lowering.sites[s];
+        let cluster = KubeClusterId((self.lowering.clusters.len() + self.clusters.len()) as u16);
+        let site = &mut self.lowering.clusters[s];
         let (turn, timers) = (site.shoots, site.cluster.timers);
         site.shoots += 1;
         site.cluster.control_plane_namespaces.push(shoot.namespace);
@@ -293,7 +293,7 @@ impl ShootPlacement<'_> {
                 continue;
             }
             let etcd_id = EtcdId(self.first + self.sets.len() as u16);
-            let workload = &mut self.lowering.sites[s].cluster.workloads[id];
+            let workload = &mut self.lowering.clusters[s].cluster.workloads[id];
             make_etcd(workload, etcd_id, etcd);
             let (path, namespace) = (component.path(path), home.namespace.clone());
             let (managed, turns) = (etcd.clone(), later.turns());
@@ -301,7 +301,7 @@ impl ShootPlacement<'_> {
             let (later, shoot) = (later.beyond(component, &home), self.shoots.len());
             self.sets.push(EtcdStatefulSet { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
-        let site = &self.lowering.sites[s];
+        let site = &self.lowering.clusters[s];
         let requests =
             usage.map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[*id])));
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());

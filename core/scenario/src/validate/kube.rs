@@ -13,8 +13,8 @@ use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
 use crate::lowering::{
-    CheckCtx, Lowering, MAX_MACHINES, MAX_NODES, Members, Names, POOL, SeedState, SymbolTable, Topology, add_machine, quoted,
-    zone_names, zones_of,
+    CheckCtx, ClusterDraft, ClusterDrafts, MAX_MACHINES, MAX_NODES, Members, Names, POOL, SymbolTable, Topology, add_machine,
+    quoted, zone_names, zones_of,
 };
 use crate::raw::{RawCluster, RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::units::Span;
@@ -38,7 +38,7 @@ pub(super) fn seeds(
     topology: &mut Topology,
     members: &mut Members,
     etcd_names: &mut Names,
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
 ) -> Names {
     let mut names = Names::new("a seed");
     let list = if raw.seeds.is_empty() { "clusters" } else { "seeds" };
@@ -60,7 +60,7 @@ pub(super) fn seeds(
     }
     for (s, seed) in raw.seeds.iter().enumerate() {
         let (path, errors) = (format!("seeds[{s}]"), ctx.errors.len());
-        names.add(ctx, &format!("{path}.name"), seed.name.as_str(), lowering.sites.len());
+        names.add(ctx, &format!("{path}.name"), seed.name.as_str(), lowering.clusters.len());
         // Whatever a second one of the name has is there already.
         if ctx.errors.len() > errors {
             continue;
@@ -68,13 +68,13 @@ pub(super) fn seeds(
         lowering.mark(ctx, &path, &seed.mark);
         let mut site = Builder { ctx, raw: seed, path, topology, lowering, has_machines: true }.build(s, members, etcd_names);
         site.valid = ctx.errors.len() == errors;
-        lowering.sites.push(site);
+        lowering.clusters.push(site);
     }
     names
 }
 
 /// Machines that the cloud has left, of types that pools have.
-pub(super) fn stock(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, lowering: &mut Lowering) -> Vec<u32> {
+pub(super) fn stock(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, lowering: &mut ClusterDrafts) -> Vec<u32> {
     let mut types = Names::new("a type of machine");
     let pools = raw.seeds.iter().flat_map(|seed| &seed.pools).chain(raw.clusters.iter().flat_map(|cluster| &cluster.pools));
     for kind in pools.filter_map(|pool| pool.machine.kind.as_ref()) {
@@ -122,13 +122,13 @@ pub(super) struct Builder<'a, 'b> {
     pub(super) raw: &'a RawSeed,
     pub(super) path: String,
     pub(super) topology: &'a mut Topology,
-    pub(super) lowering: &'a mut Lowering,
+    pub(super) lowering: &'a mut ClusterDrafts,
     /// Machine objects stand behind its nodes.
     pub(super) has_machines: bool,
 }
 
 impl Builder<'_, '_> {
-    pub(super) fn build(mut self, s: usize, members: &mut Members, etcd_names: &mut Names) -> SeedState {
+    pub(super) fn build(mut self, s: usize, members: &mut Members, etcd_names: &mut Names) -> ClusterDraft {
         let (ctx, raw, path) = (&mut *self.ctx, self.raw, &self.path);
         let zones = zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, self.topology);
         if !is_odd(zones.len() as u32) && zones.len() == raw.zones.len() && !raw.allow_even_zones {
@@ -143,7 +143,7 @@ impl Builder<'_, '_> {
         let name = raw.name.to_string();
         let seed = Seed {
             name: name.clone(),
-            cluster: KubeClusterId(self.lowering.sites.len() as u16),
+            cluster: KubeClusterId(self.lowering.clusters.len() as u16),
             zones,
             multi_zonal: false,
             allocatable_shoots: raw.allocatable_shoots,
@@ -170,8 +170,19 @@ impl Builder<'_, '_> {
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
         let (zones, used, volumes) = Default::default();
-        let mut site =
-            SeedState { entry: s, hosts_shoots: true, valid: true, cluster, seed, pools, nodes, zones, used, volumes, shoots: 0 };
+        let mut site = ClusterDraft {
+            entry: s,
+            hosts_shoots: true,
+            valid: true,
+            cluster,
+            seed,
+            pools,
+            nodes,
+            zones,
+            used,
+            volumes,
+            shoots: 0,
+        };
         let pools = self.pools(&mut site);
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
@@ -204,7 +215,7 @@ impl Builder<'_, '_> {
     }
 
     /// The machine deployments of each pool: its first, and the zones they are in.
-    fn pools(&mut self, site: &mut SeedState) -> Vec<(usize, Vec<ZoneId>)> {
+    fn pools(&mut self, site: &mut ClusterDraft) -> Vec<(usize, Vec<ZoneId>)> {
         let mut all = Vec::new();
         for (p, pool) in self.raw.pools.iter().enumerate() {
             let path = format!("{}.pools[{p}]", self.path);
@@ -247,7 +258,7 @@ impl Builder<'_, '_> {
     }
 
     /// The nodes that the file gives.
-    fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
+    fn given(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut ClusterDraft) {
         let mut machines = Names::new("a machine of this cluster");
         let mut counts: TiVec<_, u32> = vec![0; site.cluster.machine_deployments.len()].into();
         for (n, node) in self.raw.nodes.iter().enumerate() {
@@ -284,7 +295,7 @@ impl Builder<'_, '_> {
         path: &str,
         node: &RawSeedNode,
         pools: &[(usize, Vec<ZoneId>)],
-        site: &SeedState,
+        site: &ClusterDraft,
     ) -> Option<MachineDeploymentId> {
         let pool = site.pools.find(self.ctx, &format!("{path}.pool"), &node.pool);
         let place = format!("{path}.zone");
@@ -299,7 +310,7 @@ impl Builder<'_, '_> {
     }
 
     /// The nodes of pools of which none is given.
-    fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut SeedState) {
+    fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut ClusterDraft) {
         let place = format!("{}.name", self.path);
         for (pool, (first, zones)) in self.raw.pools.iter().zip(pools) {
             for deployment in (*first..first + zones.len()).map(MachineDeploymentId::from) {
@@ -312,7 +323,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut SeedState) {
+    fn node(&mut self, path: &str, name: String, machine: MachineName, site: &mut ClusterDraft) {
         let MachineDeployment { zone, template, .. } = site.cluster.machine_deployments[machine.deployment].clone();
         let mut template = template;
         template.labels.set(Symbol::HOSTNAME, self.lowering.symbols.symbol(&name));
@@ -325,7 +336,7 @@ impl Builder<'_, '_> {
     }
 
     /// How many nodes the seed's range of addresses holds: as many as it has at least.
-    fn addresses(&mut self, site: &SeedState) -> u64 {
+    fn addresses(&mut self, site: &ClusterDraft) -> u64 {
         let path = format!("{}.node_cidr", self.path);
         let expected = "a range of IPv4 addresses such as \"10.242.0.0/16\"";
         let address = |text: &str| text.split('.').count() == 4 && text.split('.').all(|part| part.parse::<u8>().is_ok());

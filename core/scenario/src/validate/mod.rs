@@ -34,7 +34,7 @@ use std::collections::BTreeSet;
 use crate::error::Errors;
 use crate::expect::Expectation;
 use crate::ids::ZoneId;
-use crate::lowering::{CheckCtx, Lowering, Names, quoted};
+use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::model::{Probe, Scenario};
 use crate::raw::{RawScenario, RawSource};
 use crate::source::Input;
@@ -134,7 +134,7 @@ fn mark(ctx: &mut CheckCtx<'_>, inputs: &mut Vec<Input>, path: &str, mark: &RawS
     }
 }
 
-impl Lowering {
+impl ClusterDrafts {
     /// Keeps what the file says of where something comes from.
     fn mark(&mut self, ctx: &mut CheckCtx<'_>, path: &str, raw: &RawSource) {
         mark(ctx, &mut self.inputs, path, raw);

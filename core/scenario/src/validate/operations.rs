@@ -3,7 +3,7 @@
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::Shoot;
 use crate::kube::{Operation, Task};
-use crate::lowering::{CheckCtx, Lowering, Names, quoted};
+use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::operation::{Of, OperationCtx, RawOwner};
 use crate::raw::RawScenario;
 use zonefall_kernel::time::Time;
@@ -15,7 +15,7 @@ pub(super) fn validate(
     raw: &RawScenario,
     seeds: &Names,
     clusters: &Names,
-    lowering: &Lowering,
+    lowering: &ClusterDrafts,
     shoots: &[Shoot],
 ) -> Vec<Operation> {
     let mut all = Vec::new();

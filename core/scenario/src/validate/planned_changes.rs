@@ -6,7 +6,7 @@ use super::workload::{PlannedComponent, WorkloadContext};
 use crate::ids::{EtcdId, SeedId, WorkloadId};
 use crate::kube::gardener::{FailureTolerance, Hosted, Recovery, Shoot, VOLUMES};
 use crate::kube::{Kind, MemberRange, Role, Workload};
-use crate::lowering::{CheckCtx, Lowering, Names};
+use crate::lowering::{CheckCtx, ClusterDrafts, Names};
 use crate::operation::{Of, ShootChange};
 use crate::raw::RawScenario;
 use zonefall_kernel::time::Time;
@@ -44,23 +44,23 @@ pub(super) struct ShootStates {
     /// What it may be to survive, at the start first.
     pub(super) tolerances: Vec<FailureTolerance>,
     /// The seeds it may be in, that of the start first.
-    pub(super) sites: Vec<usize>,
+    pub(super) clusters: Vec<usize>,
     /// Volumes that each of its members of etcd may have in one seed.
     turns: u8,
 }
 
 impl ShootStates {
     pub(super) fn new(asked: &[PlannedChange<'_>], shoot: &Shoot, site: usize) -> Self {
-        let (mut tolerances, mut sites) = (vec![shoot.tolerance], vec![site]);
+        let (mut tolerances, mut clusters) = (vec![shoot.tolerance], vec![site]);
         let mut arrivals = vec![1_u8];
         for asked in asked.iter().filter(|asked| asked.shoot == shoot.name) {
             match asked.what {
                 ShootChange::SetTolerance(to) if tolerances.contains(&to) => {}
                 ShootChange::SetTolerance(to) => tolerances.push(to),
                 ShootChange::Migrate(to) => {
-                    let known = sites.iter().position(|site| *site == to).unwrap_or(sites.len());
-                    if known == sites.len() {
-                        sites.push(to);
+                    let known = clusters.iter().position(|site| *site == to).unwrap_or(clusters.len());
+                    if known == clusters.len() {
+                        clusters.push(to);
                         arrivals.push(0);
                     }
                     arrivals[known] = arrivals[known].saturating_add(1);
@@ -70,12 +70,12 @@ impl ShootStates {
         let moves = shoot.recovery == Recovery::Move && tolerances.contains(&FailureTolerance::Zone);
         // Far more than a run allows for is told of when its members are known.
         let turns = arrivals.into_iter().max().unwrap_or(1).saturating_mul(if moves { VOLUMES } else { 1 });
-        Self { tolerances, sites, turns }
+        Self { tolerances, clusters, turns }
     }
 
     /// The members of etcd that pods in the seed at this place may be.
     pub(super) fn member_range(&self, place: usize) -> MemberRange {
-        if self.sites.len() == 1 {
+        if self.clusters.len() == 1 {
             return MemberRange::default();
         }
         let place = u8::try_from(place).unwrap_or(u8::MAX);
@@ -84,7 +84,7 @@ impl ShootStates {
 
     /// How many a pod of this name may be in all.
     pub(super) fn turns(&self) -> usize {
-        usize::from(self.turns) * self.sites.len()
+        usize::from(self.turns) * self.clusters.len()
     }
 
     /// Members that each etcd cluster may have beyond those of the start.
@@ -99,7 +99,7 @@ impl ShootStates {
 /// Its components in all forms they may take in the seed that `hosted` is of.
 #[expect(clippy::too_many_arguments, reason = "what differs from seed to seed, and what does not")]
 fn add_forms(
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
     ctx: &mut CheckCtx<'_>,
     path: &str,
     hosted: &mut Hosted,
@@ -111,9 +111,9 @@ fn add_forms(
 ) {
     let s = usize::from(hosted.seed);
     for tolerance in &later.tolerances {
-        let pinned = *tolerance != FailureTolerance::Zone && lowering.sites[s].seed.zones.len() > 1;
+        let pinned = *tolerance != FailureTolerance::Zone && lowering.clusters[s].seed.zones.len() > 1;
         let home = WorkloadContext { namespace: home.namespace.clone(), tolerance: *tolerance, pinned, ..*home };
-        let site = lowering.sites.remove(s);
+        let site = lowering.clusters.remove(s);
         let form = |(component, etcd_id): (&PlannedComponent<'_>, &Option<EtcdId>)| {
             let mut workload = component.workload(ctx, lowering, path, &home, &site);
             if let Some(etcd_id) = etcd_id {
@@ -122,14 +122,14 @@ fn add_forms(
             workload
         };
         hosted.forms.push((*tolerance, components.iter().zip(etcd_ids).map(form).collect()));
-        lowering.sites.insert(s, site);
+        lowering.clusters.insert(s, site);
     }
 }
 
 /// The forms that a shoot's components may take where it is, and the seeds that may host it later.
 #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
 pub(super) fn later_forms(
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
     ctx: &mut CheckCtx<'_>,
     path: &str,
     shoot: &mut Shoot,
@@ -139,17 +139,17 @@ pub(super) fn later_forms(
     later: &ShootStates,
 ) {
     let Some(hosted) = &mut shoot.hosted else { return };
-    if later.tolerances.len() + later.sites.len() == 2 {
+    if later.tolerances.len() + later.clusters.len() == 2 {
         return;
     }
-    let workloads = &lowering.sites[later.sites[0]].cluster.workloads;
+    let workloads = &lowering.clusters[later.clusters[0]].cluster.workloads;
     let etcd_id = |id: &WorkloadId| match workloads[*id].role {
         Role::Etcd(etcd_id) => Some(etcd_id),
         _ => None,
     };
     let etcd_ids: Vec<Option<EtcdId>> = hosted.workloads.iter().map(etcd_id).collect();
     add_forms(lowering, ctx, path, hosted, home, components, &etcd_ids, etcd, later);
-    for (place, s) in later.sites.iter().enumerate().skip(1) {
+    for (place, s) in later.clusters.iter().enumerate().skip(1) {
         let home = WorkloadContext { namespace: home.namespace.clone(), member_range: later.member_range(place), ..*home };
         let (seed, cluster, zones, forms) = (SeedId(*s as u16), home.cluster, Vec::new(), Vec::new());
         let mut there = Hosted { seed, cluster, zones, workloads: Vec::new(), forms };
@@ -161,7 +161,7 @@ pub(super) fn later_forms(
 
 /// A place for a shoot's components in a seed that may host it later: none of their pods is wanted yet.
 fn reserve(
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
     ctx: &mut CheckCtx<'_>,
     path: &str,
     shoot: &Shoot,
@@ -178,9 +178,9 @@ fn reserve(
         if !lowering.has_pod_capacity(ctx, &path, u64::from(workload.replicas)) {
             return;
         }
-        let cluster = &mut lowering.sites[s].cluster;
+        let cluster = &mut lowering.clusters[s].cluster;
         ids.push(cluster.workloads.push_and_get_key(Workload { replicas: 0, ..workload.clone() }));
     }
     there.workloads = ids;
-    lowering.sites[s].cluster.control_plane_namespaces.push(shoot.namespace);
+    lowering.clusters[s].cluster.control_plane_namespaces.push(shoot.namespace);
 }

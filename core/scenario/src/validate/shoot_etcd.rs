@@ -7,12 +7,10 @@ use crate::ids::{NodeId, NodeKey, WorkloadId, ZoneId};
 use crate::kube::Workload;
 use crate::kube::gardener::{FailureTolerance, Shoot};
 use crate::kube::name::PodTag;
-use crate::lowering::{CheckCtx, Members, Names, SeedState, Topology};
+use crate::lowering::{CheckCtx, ClusterDraft, MAX_MEMBERS, Members, Names, Topology};
 
-/// Members of an etcd cluster.
-const MAX_MEMBERS: u32 = 9;
-/// The same, one after the other.
-const MAX_IDENTITIES: usize = 64;
+/// Members that the pods of one etcd cluster may be, one after the other: each new volume is a new member.
+const MAX_POD_MEMBERS: usize = 64;
 
 /// An etcd cluster of a shoot, before it is known where its members start.
 pub(super) struct EtcdStatefulSet {
@@ -37,15 +35,15 @@ impl EtcdStatefulSet {
     pub(super) fn place(
         self,
         ctx: &mut CheckCtx<'_>,
-        sites: &mut [SeedState],
+        clusters: &mut [ClusterDraft],
         shoots: &mut [Shoot],
         topology: &mut Topology,
         members: &mut Members,
         etcd_names: &mut Names,
     ) {
-        let site = &mut sites[self.site];
+        let site = &mut clusters[self.site];
         let workload = site.cluster.workloads[self.workload].clone();
-        if !(1..=MAX_MEMBERS).contains(&(workload.replicas + self.later)) || workload.replicas == 0 {
+        if !(1..=MAX_MEMBERS).contains(&((workload.replicas + self.later) as usize)) || workload.replicas == 0 {
             let expected = format!("1 to {MAX_MEMBERS} members");
             ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), expected);
             return;
@@ -54,9 +52,9 @@ impl EtcdStatefulSet {
             ctx.error(&format!("{}.replicas", self.path), workload.replicas.to_string(), passive::TWO_PODS);
         }
         let all = (workload.replicas + self.later) as usize * self.turns;
-        if all > MAX_IDENTITIES {
+        if all > MAX_POD_MEMBERS {
             let found = format!("{all} members in sequence, because its shoot migrates so often");
-            ctx.error(&self.path, found, format!("at most {MAX_IDENTITIES}"));
+            ctx.error(&self.path, found, format!("at most {MAX_POD_MEMBERS}"));
             return;
         }
         let Some(hosted) = shoots[self.shoot].hosted.as_mut() else { return };
@@ -102,7 +100,7 @@ impl EtcdStatefulSet {
 /// one is to be survived, in the same zone where not. `before` are zones where the shoot's members are already.
 fn place_members(
     workload: &Workload,
-    site: &SeedState,
+    site: &ClusterDraft,
     tolerance: FailureTolerance,
     turn: u32,
     before: &[ZoneId],

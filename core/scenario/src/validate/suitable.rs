@@ -6,7 +6,7 @@ use crate::ids::NodeKey;
 use crate::kube::gardener::Pool;
 use crate::kube::labels::{NodeAffinity, Symbol};
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, Workload};
-use crate::lowering::{CheckCtx, SeedState};
+use crate::lowering::{CheckCtx, ClusterDraft};
 
 /// Warns where pods would wait for ever: neither a node of the start nor one that the cluster could get suits their node affinity.
 pub(super) fn warn(
@@ -14,7 +14,7 @@ pub(super) fn warn(
     of: &str,
     component: &PlannedComponent<'_>,
     affinity: &NodeAffinity,
-    site: &SeedState,
+    site: &ClusterDraft,
 ) {
     let cluster = &site.cluster;
     let is_there = cluster.nodes.iter().any(|node| affinity.admits(&node.template.labels));
@@ -39,7 +39,12 @@ pub(super) fn warn(
 }
 
 /// What a node that suits the workload would have that this one does not have; `None`: it suits.
-pub(super) fn misfit(component: &PlannedComponent<'_>, workload: &Workload, node: NodeKey, site: &SeedState) -> Option<String> {
+pub(super) fn misfit(
+    component: &PlannedComponent<'_>,
+    workload: &Workload,
+    node: NodeKey,
+    site: &ClusterDraft,
+) -> Option<String> {
     let of_pool = |pool: &&str| site.pools.get(pool).is_some_and(|pool| is_of_pool(&site.cluster.nodes[node], pool, site));
     if let Some(pool) = component.pool().filter(|pool| !of_pool(pool)) {
         return Some(format!("a node of its `pool` {}", quote(pool)));
@@ -53,7 +58,7 @@ pub(super) fn misfit(component: &PlannedComponent<'_>, workload: &Workload, node
 }
 
 /// Whether a node is of the pool at this place in the file.
-fn is_of_pool(node: &NodeSpec, pool: usize, site: &SeedState) -> bool {
+fn is_of_pool(node: &NodeSpec, pool: usize, site: &ClusterDraft) -> bool {
     let Pool { first, zones, .. } = site.seed.pools[pool];
     let share = node.machine.map(|machine| u32::from(machine.deployment.0));
     share.is_some_and(|share| (u32::from(first.0)..u32::from(first.0) + zones).contains(&share))

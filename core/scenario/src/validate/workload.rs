@@ -12,7 +12,7 @@ use crate::kube::taints::{Match, Toleration};
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
-use crate::lowering::{CheckCtx, Lowering, Names, POOL, SeedState, SymbolTable};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Names, POOL, SymbolTable};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Duration;
@@ -50,7 +50,7 @@ pub(super) struct PlannedComponent<'a> {
 /// The components of a seed or shoot: those of the profile, then those that the file adds.
 pub(super) fn planned<'a>(
     ctx: &mut CheckCtx<'_>,
-    lowering: &mut Lowering,
+    lowering: &mut ClusterDrafts,
     (path, list): (&str, &'static str),
     profiles: &'static [Profile],
     raw: &'a [RawComponent],
@@ -153,10 +153,10 @@ impl PlannedComponent<'_> {
     pub(super) fn workload(
         &self,
         ctx: &mut CheckCtx<'_>,
-        lowering: &mut Lowering,
+        lowering: &mut ClusterDrafts,
         of: &str,
         home: &WorkloadContext,
-        site: &SeedState,
+        site: &ClusterDraft,
     ) -> Workload {
         let (kind, by_gardener) = (self.kind(), self.list == "components");
         let replicas = match kind {
@@ -296,7 +296,7 @@ impl PlannedComponent<'_> {
         affinity
     }
 
-    fn tolerations(&self, ctx: &mut CheckCtx<'_>, lowering: &mut Lowering, of: &str, kind: Kind) -> Vec<Toleration> {
+    fn tolerations(&self, ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, of: &str, kind: Kind) -> Vec<Toleration> {
         let any = |key| Toleration { key, value: Match::Exists, effect: None, lasts: None };
         let keys = self.said(|raw| raw.tolerates.clone());
         let usual = match kind {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::world::{KUBE_CLUSTER, Seen, at, broken, crash, cut_zone, latency, run, run_as, secs, with, workload, world};
 use crate::gardener::machine::meltdown::{Sibling, in_progress};
-use crate::gardener::outage::{Deletion, OutageFact};
+use crate::gardener::outage::{OutageFact, OutageSign};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{MachineDeploymentId, NodeKey, TiVec, ZoneId};
 use crate::kernel::time::Time;
@@ -241,7 +241,7 @@ fn outages(seen: &Seen) -> Vec<(Time, ZoneId, OutageFact)> {
 fn a_zone_outage_is_told_from_machines_and_nodes() {
     let power = Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(1))));
     let undeletable = broken(six(), 100, Some(3_000), cloud(Some(CloudAnswer::Refused), Some(CloudAnswer::Refused)));
-    for (scenario, how) in [(six(), Deletion::Works), (undeletable, Deletion::Fails)] {
+    for (scenario, how) in [(six(), OutageSign::DeletionWorks), (undeletable, OutageSign::DeletionFails)] {
         let mut scenario = broken(scenario, 100, Some(3_000), power.clone());
         let seen = run(&scenario, 1);
         let [(began, ZoneId(1), OutageFact::Detected(as_)), (over, ZoneId(1), OutageFact::Ended)] = outages(&seen)[..] else {

@@ -30,6 +30,8 @@ fn the_page_says_what_it_is_and_what_the_scenario_is_about() {
         tool(page, "help");
         page.see("help-overlay", "Zonefall simulates");
         page.press("Escape");
+        // On a telephone the entry of the menu is no longer there.
+        page.wait_for("the focus", || page.focused().filter(|id| ["help", "export"].contains(&id.as_str())));
         // Another scenario has another one.
         page.choose("scenario-chooser", "two-zones-big");
         see_done(page);
