@@ -54,7 +54,7 @@ enum Suspicion {
     Detected,
 }
 
-/// The zones of a plane's machines.
+/// The zones of a cluster's machines.
 #[derive(Clone, Debug)]
 pub struct Outages {
     zones: BTreeMap<ZoneId, Suspicion>,

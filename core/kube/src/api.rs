@@ -1,4 +1,4 @@
-//! The API servers of a plane: what each talks to, and who gets an answer from them (`apiserver/pkg/storage/storagebackend/factory/etcd3.go`).
+//! The API servers of a cluster: what each talks to, and who gets an answer from them (`apiserver/pkg/storage/storagebackend/factory/etcd3.go`).
 //!
 //! ```text
 //!                     process ends on a living host: reset
@@ -40,7 +40,7 @@ const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// So many checks fail in a row before a server is sent no more clients (`failureThreshold`).
 const FAILURES: u64 = 3;
 
-/// Entities of draws: those of the servers, and of the plane's dials.
+/// Entities of draws: those of the servers, and of the cluster's dials.
 const ENTITY: u32 = 1 << 31;
 
 /// How long requests take, made now; `None`: none is answered.
@@ -84,7 +84,7 @@ enum Link {
 /// An API server that runs, for those who look from outside.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
-    /// Tells it from the others of its plane.
+    /// Tells it from the others of its cluster.
     pub key: u32,
     /// Host that it runs on.
     pub host: HostId,
@@ -113,7 +113,7 @@ struct Server {
     check_timer: Timer,
 }
 
-/// The API servers of a plane.
+/// The API servers of a cluster.
 #[derive(Clone, Debug)]
 pub struct Api {
     /// Boxed: a map allocates eleven places even for two entries.

@@ -1,6 +1,6 @@
-//! What makes a plane work: its API servers, and the elections of the components that act through them.
+//! What makes a cluster work: its API servers, and the elections of the components that act through them.
 //!
-//! They run on the hosts of the control plane, or are pods of another plane, or of this one, which tells of them ([`ProcessStatus`]).
+//! They run on the hosts of the control plane, or are pods of another cluster, or of this one, which tells of them ([`ProcessStatus`]).
 
 use crate::api::Api;
 use crate::ctx::{ClusterCtx, ProcessChange, ProcessStatus, Program};
@@ -85,7 +85,7 @@ impl Control {
     fn on_host(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
         let node = ctx.spec.control_plane[index as usize];
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
-        // What the plane runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
+        // What the cluster runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
         let is_pod =
             |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
         let on_hosts = ctx.spec.components.iter().copied().filter(|component| !is_pod(*component));

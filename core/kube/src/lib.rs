@@ -16,7 +16,7 @@
 //! leaves a [`store::Change`]; those who watch hear of it as much later as the API takes to write ([`ctx::ClusterCtx::latency`]), and change
 //! what they must. [`rule`] holds the decisions themselves, as functions of what a controller sees: no time, no events, no store.
 //!
-//! The programs of a plane run on the hosts of its control plane, or are pods of another plane, which tells of them
+//! The programs of a cluster run on the hosts of its control plane, or are pods of another cluster, which tells of them
 //! ([`ctx::ProcessStatus`], by [`spec::Role`]). No request is simulated: [`api`] asks the state of etcd and of the paths what a request
 //! made now would meet, whenever one of them has changed.
 //!

@@ -1,4 +1,4 @@
-//! What happened in a plane. Below each type stands its byte form in the trace, with its tags.
+//! What happened in a cluster. Below each type stands its byte form in the trace, with its tags.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::spec::{Component, Task};
 use zonefall_kernel::traced;
 use zonefall_scenario::ids::{KubeClusterId, MachineDeploymentId, NodeId, ServiceId, WorkloadId, ZoneId};
 
-/// A fact of one plane.
+/// A fact of one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KubeRecord {
     /// Of a pod.
@@ -89,7 +89,7 @@ traced! { enum HintsFact { On = 0, Off(reason) = 1 } }
 pub enum Replica {
     /// The one on this host of the control plane.
     Host(NodeId),
-    /// A pod of another plane.
+    /// A pod of another cluster.
     Pod(KubeClusterId, PodName),
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use zonefall_scenario::ids::{MemberId, ZoneId};
 
-/// Services of all planes.
+/// Services of all clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Services {
     hints: BTreeMap<MemberId, ZoneId>,

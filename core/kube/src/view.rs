@@ -1,4 +1,4 @@
-//! The objects of a plane at one moment, as a map shows them: numbers, not words, since it is looked at sixty times a second.
+//! The objects of a cluster at one moment, as a map shows them: numbers, not words, since it is looked at sixty times a second.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use zonefall_kernel::time::Time;
 use zonefall_network::Network;
 use zonefall_scenario::ids::{NodeKey, ZoneId};
 
-/// The objects of a plane.
+/// The objects of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KubeClusterView {
     /// Its nodes: those of the start first.

@@ -76,12 +76,12 @@ pub struct KubeClusterId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SeedId(pub u16);
 
-/// A node as its plane's API knows it: those of the start ([`KubeClusterSpec::nodes`](crate::kube::KubeClusterSpec::nodes)) in their order, then
+/// A node as its cluster's API knows it: those of the start ([`KubeClusterSpec::nodes`](crate::kube::KubeClusterSpec::nodes)) in their order, then
 /// those that machines bring; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeKey(pub u32);
 
-/// A workload of a plane: an index into [`KubeClusterSpec::workloads`](crate::kube::KubeClusterSpec::workloads).
+/// A workload of a cluster: an index into [`KubeClusterSpec::workloads`](crate::kube::KubeClusterSpec::workloads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkloadId(pub u32);
 
@@ -89,11 +89,11 @@ pub struct WorkloadId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ServiceId(pub u16);
 
-/// Machines of a plane that stand for each other: an index into [`KubeClusterSpec::machine_deployments`](crate::kube::KubeClusterSpec::machine_deployments).
+/// Machines of a cluster that stand for each other: an index into [`KubeClusterSpec::machine_deployments`](crate::kube::KubeClusterSpec::machine_deployments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MachineDeploymentId(pub u16);
 
-/// A pod of a plane, numbered in the order they are made; a number is used once.
+/// A pod of a cluster, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PodId(pub u32);
 
@@ -108,11 +108,11 @@ pub enum Endpoint {
     Member(MemberId),
     /// A client.
     Client(ClientId),
-    /// The API servers of a plane.
+    /// The API servers of a cluster.
     Servers(KubeClusterId),
     /// Components of a control plane, as they ask its API.
     Components(KubeClusterId),
-    /// Who asks a plane's API from outside its seed: where the load balancer takes it.
+    /// Who asks a cluster's API from outside its seed: where the load balancer takes it.
     Outside(KubeClusterId),
     /// Kubelets and users of a cluster without Gardener: they ask its API servers from its zones.
     Users(KubeClusterId),

@@ -128,14 +128,14 @@ pub struct Client {
     pub server: Option<ApiServerClient>,
 }
 
-/// One part of what one of a plane's API servers asks of etcd.
+/// One part of what one of a cluster's API servers asks of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiServerClient {
-    /// The plane.
+    /// The cluster.
     pub cluster: KubeClusterId,
     /// Which of its servers: each has a number while it runs, the lowest that is free.
     pub server: u32,
-    /// Which of the plane's requests; `None`: its watch.
+    /// Which of the cluster's requests; `None`: its watch.
     pub requests: Option<u16>,
     /// Requests that the server works on at a time, all its reads or all its writes together: one more is turned away. `None`: these are
     /// not counted.

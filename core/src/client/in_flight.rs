@@ -13,7 +13,7 @@ use crate::ids::KubeClusterId;
 /// The places that a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seats {
-    /// The plane whose API it asks.
+    /// The cluster whose API it asks.
     pub cluster: KubeClusterId,
     /// The server, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
     pub server: u32,

@@ -3,7 +3,7 @@
 //! SipHash-1-3 with zero keys over every record but [`EtcdRecord::Raft`]. Each record is fed as: its time in nanoseconds (`u64`), a tag
 //! byte, then its fields in the order of their declaration. Integers are little-endian at their declared width, a `bool` or an enum
 //! is one byte, an `Option` one byte and, if there is one, the value; an `f64` is its bits; a string its length as `u32` and its
-//! bytes. The form of a plane's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
+//! bytes. The form of a cluster's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
 //! length ([`traced`](mod@crate::kernel::traced)). Every tag is explicit, here or there. Nothing depends on the order of variants, the width
 //! of `usize`, the order of a hash map or what `Debug` prints, so the hash is the same natively and in wasm32. A new record or field
 //! changes the hash of the runs that have it, on purpose.

@@ -18,7 +18,7 @@ pub(super) struct Servers {
     pub(super) in_flight: InFlight,
 }
 
-/// The parts of a plane's API servers.
+/// The parts of a cluster's API servers.
 #[derive(Clone, Debug, Default)]
 struct ServerClients {
     clients: Vec<(ClientId, ApiServerClient)>,
@@ -59,12 +59,12 @@ impl ServerClients {
 }
 
 impl Simulation {
-    /// What the API servers of a plane ask of etcd is asked request by request from now on as its scenario says, or all of it flows.
+    /// What the API servers of a cluster ask of etcd is asked request by request from now on as its scenario says, or all of it flows.
     pub fn send_each_request(&mut self, cluster: KubeClusterId, each: bool) {
         self.traffic.set_all(cluster, !each);
     }
 
-    /// The parts of a plane's API servers sit where those are that clients are sent to now. What they ask of a member that does not
+    /// The parts of a cluster's API servers sit where those are that clients are sent to now. What they ask of a member that does not
     /// answer waits, as clients of theirs do: until the readiness probe of the server says so they are sent there still.
     /// (What a server without any member to dial refuses at once is left out.) A server that is linked watches, ready or not.
     pub(super) fn attach_clients(&mut self, cluster: KubeClusterId) {

@@ -52,7 +52,7 @@ pub enum FaultEvent {
     Ends(FaultId),
     /// The operation with this index is asked for.
     Operation(u32),
-    /// The same of the operations on planes.
+    /// The same of the operations on clusters.
     Maintenance(u32),
 }
 

@@ -134,13 +134,13 @@ impl Simulation {
         self.now
     }
 
-    /// A plane.
+    /// A cluster.
     #[cfg(test)]
     pub(crate) fn cluster(&self, id: crate::ids::KubeClusterId) -> &kube::cluster::KubeCluster {
         self.kube.cluster(id)
     }
 
-    /// A plane hears of a process.
+    /// A cluster hears of a process.
     #[cfg(test)]
     pub(crate) fn process_changed(&mut self, status: &kube::ctx::ProcessStatus) {
         self.kube(|kube, ctx| kube.process_changed(status, ctx));
@@ -288,7 +288,7 @@ impl Simulation {
         result
     }
 
-    /// Does something to a plane.
+    /// Does something to a cluster.
     #[cfg(test)]
     pub(crate) fn act(
         &mut self,

@@ -30,7 +30,7 @@ pub struct SimulationView {
 }
 
 impl Simulation {
-    /// How long machines have been there until now, all together: nanoseconds by machine deployment of a plane.
+    /// How long machines have been there until now, all together: nanoseconds by machine deployment of a cluster.
     pub fn machine_time(&self) -> impl Iterator<Item = (KubeClusterId, MachineDeploymentId, u128)> {
         self.cloud.machine_time(self.now)
     }

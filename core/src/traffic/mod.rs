@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Whatever may change who sends what to whom is a record, or a cluster that is disturbed (`sim::invalidate`,
-//! [`Traffic::service_changed`]); the flows of that plane are found anew at the end of the event. What flows takes no time of etcd, wakes no
+//! [`Traffic::service_changed`]); the flows of that cluster are found anew at the end of the event. What flows takes no time of etcd, wakes no
 //! group at rest and adds nothing to logs: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
 //! What is asked one by one ([`Requests::one_by_one`](crate::scenario::kube::usage::Requests::one_by_one)) does not flow.
 
@@ -61,7 +61,7 @@ pub struct Key {
     pub class: Class,
 }
 
-/// What flows in and around a plane.
+/// What flows in and around a cluster.
 type Flow = BTreeMap<Key, Rate>;
 
 /// One of the things that flow.
@@ -104,7 +104,7 @@ pub struct Traffic {
     /// Shared with clones as long as neither changes them.
     clusters: BTreeMap<KubeClusterId, Arc<ClusterFlows>>,
     of_cluster: BTreeMap<EtcdId, KubeClusterId>,
-    /// Of which plane the pods of a component are callers.
+    /// Of which cluster the pods of a component are callers.
     of_component: BTreeMap<(KubeClusterId, WorkloadId), KubeClusterId>,
     stale: BTreeSet<KubeClusterId>,
 }
@@ -185,7 +185,7 @@ impl Traffic {
         self.stale.extend(self.of_cluster.get(&cluster));
     }
 
-    /// All that a plane's servers ask of etcd flows from now on, or some of it is asked one by one again.
+    /// All that a cluster's servers ask of etcd flows from now on, or some of it is asked one by one again.
     pub fn set_all(&mut self, id: KubeClusterId, all: bool) {
         if let Some(cluster) = self.clusters.get_mut(&id) {
             Arc::make_mut(cluster).all = all;
@@ -193,7 +193,7 @@ impl Traffic {
         }
     }
 
-    /// How many times over each of a plane's requests is asked one by one now, by servers on these hosts; `None`: all of it flows.
+    /// How many times over each of a cluster's requests is asked one by one now, by servers on these hosts; `None`: all of it flows.
     pub(crate) fn times(&self, id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
         self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, ctx))
     }
@@ -203,11 +203,11 @@ impl Traffic {
         !self.stale.is_empty()
     }
 
-    /// Finds anew what flows where something may have changed; which planes' may have.
+    /// Finds anew what flows where something may have changed; which clusters' may have.
     pub fn refresh(&mut self, ctx: &TrafficCtx<'_>) -> BTreeSet<KubeClusterId> {
         let stale = std::mem::take(&mut self.stale);
         for id in stale.iter().copied() {
-            let cluster = self.clusters.get_mut(&id).expect("a plane that is in use");
+            let cluster = self.clusters.get_mut(&id).expect("a cluster that is in use");
             let (flow, written) = routes::flow(id, cluster, ctx);
             if !cluster.flows(&flow, written) {
                 Arc::make_mut(cluster).change(flow, written, ctx.now);
@@ -216,7 +216,7 @@ impl Traffic {
         stale
     }
 
-    /// Whether every plane's traffic flows as it was last found: nothing has changed unnoticed.
+    /// Whether every cluster's traffic flows as it was last found: nothing has changed unnoticed.
     pub fn is_fresh(&self, ctx: &TrafficCtx<'_>) -> bool {
         let flows = |id: KubeClusterId, cluster: &ClusterFlows| {
             let (flow, written) = routes::flow(id, cluster, ctx);
@@ -244,7 +244,7 @@ impl Traffic {
         pairs
     }
 
-    /// What has got into the etcd-main of each plane: bytes of keys and values, at the rate of its plan.
+    /// What has got into the etcd-main of each cluster: bytes of keys and values, at the rate of its plan.
     pub fn written(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, u64)> {
         self.clusters.iter().map(move |(id, cluster)| (*id, cluster.written(now).whole().1))
     }

@@ -57,7 +57,7 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
     (linked, serving)
 }
 
-/// What flows in and around a plane now, and what gets into its etcd-main.
+/// What flows in and around a cluster now, and what gets into its etcd-main.
 pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> (Flow, Rate) {
     let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (linked, serving) = servers(id, ctx);
@@ -105,7 +105,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     (found.flow, asks.written.share(writing, serving.len().max(1)))
 }
 
-/// How many times over each of a plane's requests is asked now ([`plan::times`]), by servers on these hosts.
+/// How many times over each of a cluster's requests is asked now ([`plan::times`]), by servers on these hosts.
 pub(super) fn times(id: KubeClusterId, cluster: &ClusterFlows, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Vec<usize> {
     let there = Present::find(id, cluster, servers, ctx);
     let requests = &ctx.scenario.kube.clusters[id].requests;

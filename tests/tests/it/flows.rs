@@ -48,7 +48,7 @@ fn apart(flows: u64, requests: u64) -> f64 {
 
 type Pairs = BTreeMap<(ZoneId, ZoneId), u64>;
 
-/// Bytes on the wire by zone pair, of the links of some planes.
+/// Bytes on the wire by zone pair, of the links of some clusters.
 fn pairs(simulation: &Simulation, clusters: &BTreeSet<KubeClusterId>) -> Pairs {
     let scenario = simulation.scenario();
     let names: BTreeSet<_> = clusters

@@ -36,7 +36,7 @@ const UNFREEZE: Due = Due { key: (1, 0), generation: Generation::ZERO };
 /// Entity of the draw of the phase of its checks, beyond all nodes and namespaces.
 const CHECKS: u32 = u32::MAX - 2;
 
-/// The controllers of one plane's machines.
+/// The controllers of one cluster's machines.
 #[derive(Clone, Debug)]
 pub struct Machines {
     due: BTreeSet<(Time, MachineId)>,

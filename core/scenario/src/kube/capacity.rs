@@ -41,7 +41,7 @@ pub struct Reference {
     pub tolerance: FailureTolerance,
     /// How it gets over the loss of a zone.
     pub recovery: Recovery,
-    /// Its components, as workloads of the seed's plane.
+    /// Its components, as workloads of the seed's cluster.
     pub workloads: Vec<Workload>,
     /// Which of these are members of etcd.
     pub etcd: Vec<usize>,

@@ -63,7 +63,7 @@ pub struct Seed {
 /// A worker pool of a seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Its machine deployments, one per zone: those of the plane's [`groups`](super::KubeClusterSpec::machine_deployments) from here on.
+    /// Its machine deployments, one per zone: those of the cluster's [`groups`](super::KubeClusterSpec::machine_deployments) from here on.
     pub first: MachineDeploymentId,
     /// How many zones it has.
     pub zones: u32,
@@ -106,7 +106,7 @@ pub struct Hosted {
     pub cluster: KubeClusterId,
     /// The zones of its members of etcd at the start.
     pub zones: Vec<ZoneId>,
-    /// Its components: workloads of the seed's plane. Where it is not at the start none of their pods is wanted.
+    /// Its components: workloads of the seed's cluster. Where it is not at the start none of their pods is wanted.
     pub workloads: Vec<WorkloadId>,
     /// Its components as they are to be, in the order of `workloads`, for each failure that it may be asked to survive; none where it
     /// stays what and where it is.

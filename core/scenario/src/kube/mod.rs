@@ -34,10 +34,10 @@ pub use task::Task;
 pub use timers::Timers;
 use zonefall_kernel::time::{Duration, Time};
 
-/// All planes; none: nothing of Kubernetes is simulated, at no cost.
+/// All clusters; none: nothing of Kubernetes is simulated, at no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KubeModel {
-    /// The planes: those of seeds, in their order, then those of shoots.
+    /// The clusters: those of seeds, in their order, then those of shoots.
     pub clusters: TiVec<KubeClusterId, KubeClusterSpec>,
     /// Machines that the cloud has left at the start, by type and zone ([`MachineDeployment::stock`]).
     pub stock: Vec<u32>,
@@ -68,19 +68,19 @@ impl KubeModel {
         self.clusters.iter().any(|cluster| cluster.is_hosted() && !cluster.requests.is_empty())
     }
 
-    /// The workload whose pods are the members of an etcd cluster, and the plane it is in.
+    /// The workload whose pods are the members of an etcd cluster, and the cluster it is in.
     pub fn stateful_set_of(&self, etcd: EtcdId) -> Option<(KubeClusterId, WorkloadId)> {
         let of = |cluster: &KubeClusterSpec| cluster.workloads.position(|workload| workload.role == Role::Etcd(etcd));
         self.clusters.iter_enumerated().find_map(|(id, cluster)| Some((id, of(cluster)?)))
     }
 }
 
-/// Work of an operator on a plane.
+/// Work of an operator on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// When it is asked for.
     pub at: Time,
-    /// Of which plane.
+    /// Of which cluster.
     pub cluster: KubeClusterId,
     /// What the operator asks for.
     pub task: Task,
@@ -93,12 +93,12 @@ pub struct KubeClusterSpec {
     pub name: String,
     /// The etcd cluster its objects are in.
     pub etcd: EtcdId,
-    /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other planes with
+    /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other clusters with
     /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
     /// What each of these hosts has for pods, where the scenario says so: they are charged for it. `None`: nobody pays for them here.
     pub control_plane_machine: Option<Resources>,
-    /// Its nodes at the start. A node of the scenario is in one plane at most.
+    /// Its nodes at the start. A node of the scenario is in one cluster at most.
     pub nodes: TiVec<NodeKey, NodeSpec>,
     /// Its machine deployments.
     pub machine_deployments: TiVec<MachineDeploymentId, MachineDeployment>,
@@ -194,7 +194,7 @@ impl KubeClusterSpec {
     }
 }
 
-/// A node of a plane at the start.
+/// A node of a cluster at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
     /// The machine.
@@ -221,7 +221,7 @@ pub struct NodeTemplate {
 /// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineDeployment {
-    /// Its name, unique in the plane.
+    /// Its name, unique in the cluster.
     pub name: String,
     /// Where its machines stand.
     pub zone: ZoneId,
@@ -378,7 +378,7 @@ impl Default for Rollout {
 /// A volume that each pod of a `StatefulSet` claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeTemplate {
-    /// It can be attached in every zone of the plane's nodes, not just in the one it was made in.
+    /// It can be attached in every zone of the cluster's nodes, not just in the one it was made in.
     pub regional: bool,
     /// Bytes that it holds.
     pub bytes: u64,
@@ -412,15 +412,15 @@ pub enum Kind {
 pub enum Role {
     /// Nothing else depends on them here.
     Other,
-    /// API servers of this plane.
+    /// API servers of this cluster.
     ApiServer(KubeClusterId),
     /// Members of this etcd cluster ([`Workload::member`]).
     Etcd(EtcdId),
-    /// Replicas of a controller that acts in this plane, of which one leads.
+    /// Replicas of a controller that acts in this cluster, of which one leads.
     Controller(KubeClusterId, Component),
 }
 
-/// A program that acts through a plane's API; of its replicas one leads.
+/// A program that acts through a cluster's API; of its replicas one leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Component {
     /// kube-controller-manager: node lifecycle, taints, ReplicaSets and their like.

@@ -13,7 +13,7 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// Letters of a suffix.
 const LENGTH: u32 = 5;
 
-/// The name of a pod. No two pods of a plane have the same at a time.
+/// The name of a pod. No two pods of a cluster have the same at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PodName {
     /// The workload it belongs to.

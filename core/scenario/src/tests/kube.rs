@@ -1,4 +1,4 @@
-//! Seeds and shoots: what a file says of them becomes planes, nodes, workloads and etcd clusters.
+//! Seeds and shoots: what a file says of them becomes clusters, nodes, workloads and etcd clusters.
 
 use serde_json::{Value, json};
 

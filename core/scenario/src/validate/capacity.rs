@@ -61,7 +61,7 @@ fn of_seed(
             continue;
         }
         let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
-        // It has no plane of its own: nothing of it ever runs.
+        // It has no cluster of its own: nothing of it ever runs.
         let cluster = site.seed.cluster;
         let home = WorkloadContext {
             namespace: "shoot--garden--planned".to_owned(),

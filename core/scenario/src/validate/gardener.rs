@@ -1,4 +1,4 @@
-//! Shoots: which seed hosts each, its components there, its etcd clusters and its plane.
+//! Shoots: which seed hosts each, its components there, its etcd clusters and its cluster.
 //!
 //! ```text
 //! file order: seeds' own components -> every shoot's components with the pods that are given -> members of etcd that are not given

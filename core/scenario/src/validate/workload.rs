@@ -31,7 +31,7 @@ pub(super) struct WorkloadContext {
     pub(super) pairs: bool,
     /// They are of a shoot, all in one zone.
     pub(super) pinned: bool,
-    /// The plane that API servers and controllers among them are of.
+    /// The cluster that API servers and controllers among them are of.
     pub(super) cluster: KubeClusterId,
     /// Which members of etcd their pods may be.
     pub(super) member_range: MemberRange,

@@ -1,4 +1,4 @@
-//! What holds of every plane at every moment: one property per file, with the document it encodes.
+//! What holds of every cluster at every moment: one property per file, with the document it encodes.
 //!
 //! | property | file | source |
 //! |---|---|---|
@@ -53,24 +53,24 @@ struct View<'a> {
     at: Time,
     cluster: KubeClusterId,
     scenario: &'a Scenario,
-    /// The objects of all planes before the fact.
+    /// The objects of all clusters before the fact.
     clusters: &'a TiSlice<KubeClusterId, Objects>,
     /// Members of etcd clusters that serve.
     running: &'a BTreeSet<MemberId>,
 }
 
 impl View<'_> {
-    /// The plane's objects.
+    /// The cluster's objects.
     fn objects(&self) -> &Objects {
         &self.clusters[self.cluster]
     }
 
-    /// The plane as the scenario has it.
+    /// The cluster as the scenario has it.
     fn spec(&self) -> &KubeClusterSpec {
         &self.scenario.kube.clusters[self.cluster]
     }
 
-    /// All workloads of the plane, as they are now.
+    /// All workloads of the cluster, as they are now.
     fn workloads(&self) -> impl Iterator<Item = (WorkloadId, &Workload)> {
         let ids = (0..self.spec().workloads.len() as u32).map(WorkloadId);
         ids.map(|id| (id, self.objects().templates.get(id, self.spec())))
@@ -90,16 +90,16 @@ impl View<'_> {
     }
 }
 
-/// One property of one plane.
+/// One property of one cluster.
 trait Property {
     /// Its name.
     const NAME: &'static str;
 
-    /// Looks at a fact of its plane. An error says what is broken.
+    /// Looks at a fact of its cluster. An error says what is broken.
     fn check(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String>;
 }
 
-/// All properties of all planes.
+/// All properties of all clusters.
 #[derive(Clone, Debug)]
 pub(super) struct KubeInvariants {
     scenario: Arc<Scenario>,

@@ -1,4 +1,4 @@
-//! The objects of a plane, as far as its records tell of them.
+//! The objects of a cluster, as far as its records tell of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ impl Node {
     }
 }
 
-/// The objects of one plane.
+/// The objects of one cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Objects {
     pub pods: BTreeMap<PodName, Pod>,

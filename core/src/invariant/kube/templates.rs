@@ -9,7 +9,7 @@ use crate::kube::spec::gardener::FailureTolerance;
 use crate::kube::spec::{KubeClusterSpec, Workload};
 use crate::scenario::Scenario;
 
-/// Those of one plane that have changed.
+/// Those of one cluster that have changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Templates {
     changed: BTreeMap<WorkloadId, Workload>,

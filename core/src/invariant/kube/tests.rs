@@ -1,4 +1,4 @@
-//! Hand-written streams for each property of a plane: one that keeps it, one that breaks it (the sections are those of the properties).
+//! Hand-written streams for each property of a cluster: one that keeps it, one that breaks it (the sections are those of the properties).
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn budget(name: &str, apps: &[u32], limit: BudgetLimit) -> spec::Budget {
     spec::Budget { name: name.to_owned(), pods, limit, unhealthy_pods: UnhealthyPods::default() }
 }
 
-/// A plane of three nodes in a zone each, with room for three pods and a machine each; of its four workloads the first has a budget of
+/// A cluster of three nodes in a zone each, with room for three pods and a machine each; of its four workloads the first has a budget of
 /// one, the second are etcd's members with volumes, the third is spread over zones and stays away from the second; of these two a budget
 /// wants three pods. The fourth has a budget of one, and another one that selects it.
 fn scenario() -> Scenario {

@@ -55,7 +55,7 @@ pub struct CostObserver {
     volumes: BTreeMap<(KubeClusterId, WorkloadId), Integral>,
     /// Pods whose volume is there.
     claims: BTreeSet<(KubeClusterId, PodName)>,
-    /// Of each shoot's plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+    /// Of each shoot's cluster that is in use: bytes of its database, and how many requests upload its backups in a day.
     backups: BTreeMap<KubeClusterId, (u64, u64)>,
     /// The totals at the end of each window.
     windows: Vec<(Time, Arc<Totals>)>,
@@ -155,7 +155,7 @@ impl CostObserver {
         totals
     }
 
-    /// What the bucket of a plane's etcd has held, and requests in a day that upload to it times nanoseconds. Nothing of a cluster without
+    /// What the bucket of a cluster's etcd has held, and requests in a day that upload to it times nanoseconds. Nothing of a cluster without
     /// Gardener: nobody there uploads backups, as the sidecars of etcd-druid do.
     fn backup(&self, cluster: KubeClusterId, written: u64, now: Time) -> (u128, u128) {
         let ns = now.as_nanos();
@@ -327,7 +327,7 @@ fn written(scenario: &Scenario, id: KubeClusterId) -> Rate {
     plan::written(&scenario.kube.clusters[id].requests, Counts { servers, nodes: 0 }, pods)
 }
 
-/// Of each shoot's plane that is in use: bytes of its database, and how many requests upload its backups in a day.
+/// Of each shoot's cluster that is in use: bytes of its database, and how many requests upload its backups in a day.
 fn backups(scenario: &Scenario) -> BTreeMap<KubeClusterId, (u64, u64)> {
     let in_use = |cluster: &KubeClusterSpec| cluster.is_hosted() && !cluster.requests.is_empty();
     let clusters = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| in_use(cluster));

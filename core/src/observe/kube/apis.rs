@@ -1,4 +1,4 @@
-//! Whether the API of each plane answered, who led its components, and when those could do nothing.
+//! Whether the API of each cluster answered, who led its components, and when those could do nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::kube::spec::Component;
 use crate::report::{ApiOutageReport, ApiReport, LeaseReport, NoLeaderReport, length, seconds};
 use crate::scenario::Scenario;
 
-/// Follows the APIs of all planes. Everything answers and acts at the start.
+/// Follows the APIs of all clusters. Everything answers and acts at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Apis {
     /// Shared with clones as long as neither changes them.
@@ -83,7 +83,7 @@ impl Apis {
         self.clusters.get(&cluster).map_or(Duration::ZERO, |api| api.writes.within(from, to))
     }
 
-    /// What became of a plane's API until `now`.
+    /// What became of a cluster's API until `now`.
     pub fn row(&self, cluster: KubeClusterId, now: Time) -> ApiReport {
         let Some(api) = self.clusters.get(&cluster) else { return ApiReport::default() };
         let outage = |verb: &str, gaps: &Gaps| {

@@ -10,7 +10,7 @@ use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::report::{CountsReport, PodPhase};
 use crate::scenario::Scenario;
 
-/// Counts all planes that have nodes.
+/// Counts all clusters that have nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Shared with clones as long as neither changes them.
@@ -103,7 +103,7 @@ impl Counts {
         self.windows += 1;
     }
 
-    /// What was seen of each plane, `window_s` seconds between two looks.
+    /// What was seen of each cluster, `window_s` seconds between two looks.
     pub fn rows(&self, window_s: f64) -> impl Iterator<Item = (KubeClusterId, CountsReport)> {
         self.clusters.iter().map(move |(id, cluster)| (*id, cluster.report(window_s, self.windows)))
     }

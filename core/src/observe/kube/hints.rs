@@ -7,7 +7,7 @@ use crate::kube::record::{HintsFact, KubeRecord};
 use crate::report::{HintsReport, seconds};
 use crate::scenario::Scenario;
 
-/// Follows the Services of all planes that ask for hints.
+/// Follows the Services of all clusters that ask for hints.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// In the order they began.

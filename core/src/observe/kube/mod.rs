@@ -32,7 +32,7 @@ use crate::report::{
 use crate::scenario::Scenario;
 use recovery::{Row, Step};
 
-/// Follows all planes.
+/// Follows all clusters.
 #[derive(Clone, Debug)]
 pub struct Kube {
     scenario: Arc<Scenario>,
@@ -106,13 +106,13 @@ impl Kube {
         self.hints.rows(now, &self.scenario)
     }
 
-    /// Each plane's API, in the order of the scenario.
+    /// Each cluster's API, in the order of the scenario.
     pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
         let clusters = self.scenario.kube.clusters.iter_enumerated();
         clusters.map(|(id, cluster)| (cluster.name.clone(), self.apis.row(id, now))).collect()
     }
 
-    /// How many nodes, pods and machines stood where, by plane, `window_s` seconds between two looks.
+    /// How many nodes, pods and machines stood where, by cluster, `window_s` seconds between two looks.
     pub fn counts(&self, window_s: f64) -> IndexMap<String, CountsReport> {
         let name = |id: KubeClusterId| self.scenario.kube.clusters[id].name.clone();
         self.counts.rows(window_s).map(|(id, row)| (name(id), row)).collect()
@@ -123,7 +123,7 @@ impl Kube {
         self.orphaned_containers.rows(now, &self.scenario)
     }
 
-    /// The components that lost a pod, by plane and in the order of the scenario.
+    /// The components that lost a pod, by cluster and in the order of the scenario.
     pub fn components(&self, now: Time) -> Vec<ComponentReport> {
         let scenario = &self.scenario;
         let mut of: BTreeMap<(KubeClusterId, WorkloadId), Vec<&Row>> = BTreeMap::new();

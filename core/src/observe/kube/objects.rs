@@ -1,4 +1,4 @@
-//! The objects of all planes at one moment, in words.
+//! The objects of all clusters at one moment, in words.
 
 use crate::ids::NodeKey;
 use crate::kernel::time::Time;
@@ -15,11 +15,11 @@ use crate::scenario::Scenario;
 /// All there is.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectReports {
-    /// Pods: by plane and workload, the oldest first.
+    /// Pods: by cluster and workload, the oldest first.
     pub pods: Vec<PodReport>,
-    /// Nodes: by plane, those of the start first.
+    /// Nodes: by cluster, those of the start first.
     pub nodes: Vec<NodeReport>,
-    /// Machines: by plane, the oldest first.
+    /// Machines: by cluster, the oldest first.
     pub machines: Vec<MachineReport>,
 }
 

@@ -9,7 +9,7 @@ use crate::kube::record::{KubeRecord, PodFact};
 use crate::report::{OrphanedContainerReport, seconds};
 use crate::scenario::Scenario;
 
-/// Follows all planes.
+/// Follows all clusters.
 #[derive(Clone, Debug, Default)]
 pub struct OrphanedContainers {
     closed: Vec<(KubeClusterId, PodName, Time, Time)>,

@@ -67,7 +67,7 @@ impl Step {
 /// One pod that stopped serving, and how it was replaced.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The plane it lives in.
+    /// The cluster it lives in.
     pub cluster: KubeClusterId,
     /// The pod.
     pub pod: PodName,

@@ -277,7 +277,7 @@ fn an_api_is_served_by_pods() {
     assert!(seen(&scenario(3)).1.is_empty());
 }
 
-/// Many planes cost nothing while nothing happens in them.
+/// Many clusters cost nothing while nothing happens in them.
 #[test]
 fn at_rest_nothing_is_queued() {
     let mut scenario = with_shoot(seed_world(), 3);

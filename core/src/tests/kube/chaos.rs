@@ -75,7 +75,7 @@ struct World {
     machines: Option<u32>,
     /// The control plane has a host in each zone.
     spread_out: bool,
-    /// A plane that is served by pods.
+    /// A cluster that is served by pods.
     shoot: Option<Etcd>,
     cares: bool,
     workloads: Vec<Parts>,

@@ -1,4 +1,4 @@
-//! Planes made by hand, and what becomes of their pods.
+//! Clusters made by hand, and what becomes of their pods.
 
 mod affinity;
 mod api;

@@ -34,10 +34,10 @@ pub(super) const NAMESPACE: Symbol = Symbol(99);
 /// Key of the label that pods of a workload have in common; its values are the symbols from here on.
 const APP: u32 = 100;
 
-/// The first plane.
+/// The first cluster.
 pub(super) const KUBE_CLUSTER: KubeClusterId = KubeClusterId(0);
 
-/// The plane that pods of the first serve.
+/// The cluster that pods of the first serve.
 pub(super) const SHOOT: KubeClusterId = KubeClusterId(1);
 
 /// The zone of the control plane, where there are three others.
@@ -166,7 +166,7 @@ pub(super) fn cut_zone(zone: ZoneId) -> Fault {
     Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), direction: Direction::Both })
 }
 
-/// What was seen of the plane.
+/// What was seen of the cluster.
 #[derive(Debug, PartialEq)]
 pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>, pub(super) Vec<(Time, GardenerRecord)>);
 
@@ -180,7 +180,7 @@ pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
     scenario
 }
 
-/// `scenario` with a plane more, served by so many pods of the first: API servers, and controller managers. Its etcd has nodes of its
+/// `scenario` with a cluster more, served by so many pods of the first: API servers, and controller managers. Its etcd has nodes of its
 /// own in the zone of the control plane.
 pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     let zone = scenario.nodes[NodeId(0)].zone;
@@ -222,19 +222,19 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario
 }
 
-/// What happens in the plane, tick by tick and without the ticks that change nothing: the same, and no invariant breaks.
+/// What happens in the cluster, tick by tick and without the ticks that change nothing: the same, and no invariant breaks.
 pub(super) fn run(scenario: &Scenario, seed: u64) -> Seen {
     run_in(scenario, seed, KUBE_CLUSTER)
 }
 
-/// The same in any plane.
+/// The same in any cluster.
 pub(super) fn run_in(scenario: &Scenario, seed: u64, cluster: KubeClusterId) -> Seen {
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch(scenario, seed, stepping, 1, cluster));
     same(&fast, &full, scenario, seed);
     fast
 }
 
-/// The same in every plane, in their order.
+/// The same in every cluster, in their order.
 pub(super) fn run_everywhere(scenario: &Scenario, seed: u64) -> TiVec<KubeClusterId, Seen> {
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| watch_all(scenario, seed, stepping, 1));
     for (fast, full) in fast.iter().zip(&full) {
@@ -259,7 +259,7 @@ pub(super) fn run_with(scenario: &Scenario, seed: u64, desired: &[(u64, u32)]) -
     act(scenario, seed, action, desired.iter().map(|(second, _)| *second))
 }
 
-/// The same, with something done to the plane at some seconds; the deed is told how many there were before.
+/// The same, with something done to the cluster at some seconds; the deed is told how many there were before.
 pub(super) fn act(
     scenario: &Scenario,
     seed: u64,
@@ -301,12 +301,12 @@ pub(super) fn run_as(scenario: &Scenario, seed: u64, stepping: Stepping, pieces:
     watch(scenario, seed, stepping, pieces, KUBE_CLUSTER)
 }
 
-/// The same in any plane.
+/// The same in any cluster.
 pub(super) fn watch(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64, cluster: KubeClusterId) -> Seen {
     watch_all(scenario, seed, stepping, pieces).swap_remove(cluster)
 }
 
-/// The same in every plane, in their order.
+/// The same in every cluster, in their order.
 fn watch_all(scenario: &Scenario, seed: u64, stepping: Stepping, pieces: u64) -> TiVec<KubeClusterId, Seen> {
     let (mut simulation, mut invariants) = watched(scenario, seed, stepping);
     let mut seen: TiVec<_, Seen> = scenario.kube.clusters.iter().map(|_| Seen(Vec::new(), Vec::new())).collect();

@@ -371,7 +371,7 @@ fn mark(pod: &PodView, lost: bool) -> Mark {
     }
 }
 
-/// How a pod of a plane stands.
+/// How a pod of a cluster stands.
 pub fn mark_of(pod: &PodView, cluster: &KubeClusterView) -> Mark {
     match cluster.nodes.iter().find(|node| Some(node.key) == pod.node) {
         Some(node) => mark(pod, node.lost.is_some()),
