@@ -25,7 +25,7 @@ fn after_one_visit_the_page_needs_no_host() {
         page.see_first_view();
         see_kept(&page);
         let sent = page.server().sent();
-        let programs: Vec<_> = sent.iter().filter(|(path, _)| path.ends_with(".wasm")).collect();
+        let programs: Vec<_> = sent.iter().filter(|(path, _)| path.ends_with("_bg.wasm")).collect();
         assert_eq!(programs.len(), 2, "each program is sent once: {programs:?}");
         page.server().stop();
         page.reload();
