@@ -262,6 +262,7 @@ fn a_link_is_cut_with_keys_alone() {
         select_by_key(page, LINK);
         page.press("x");
         page.see("branch-chooser", LINK_CUT);
+        page.see_attribute_has(LINK, "aria-label", "cut");
         page.press("m");
         page.see("branch-chooser", "carries packets again");
     });
