@@ -1,5 +1,5 @@
 //! The page's program: all but the simulator, which runs in a worker and is a program of its own (`bin/zonefall-engine.rs`). So the
-//! first picture waits for half of what is sent.
+//! map waits for half of what is sent; what it shows of a moment, such as who leads, comes from the simulator.
 
 #[cfg(target_arch = "wasm32")]
 fn main() {
