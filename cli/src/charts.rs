@@ -28,7 +28,7 @@ pub(crate) fn write_svgs(report: &Report, dir: &Path) -> Result<()> {
         }
     }
     if !report.zone_pairs.is_empty() {
-        svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, &frame, area))?;
+        svg(dir, "traffic", (1000, 380), |area| plots::traffic::draw(report, None, &frame, area))?;
     }
     for provider in report.providers() {
         svg(dir, &format!("{provider}-bill"), (1000, 380), |area| plots::bill::draw(report, provider, &frame, area))?;

@@ -14,11 +14,12 @@ use indexmap::IndexMap;
 use crate::ids::EtcdId;
 use crate::invariant::{Checker, Invariants, Violation};
 use crate::kernel::time::{Duration, Time};
+use crate::observe::close_up::CloseUp;
 use crate::observe::cost::{Account, Meters};
 use crate::observe::kube::failback::failback;
 use crate::observe::kube::objects::ObjectReports;
 use crate::observe::traffic::{self, Traffic};
-use crate::observe::{self, Observer};
+use crate::observe::{self, Observer as _};
 use crate::record::{EtcdRecord, Record, Service};
 use crate::report::{
     EtcdReport, MemberReport, ObservedReport, ProbeReport, ReadUnavailable, Report, SCHEMA, ViolationReport, length, seconds,
@@ -37,6 +38,7 @@ pub struct Run {
     next_window: Time,
     window: Duration,
     observed: Vec<Arc<ObservedReport>>,
+    close_up: Option<CloseUp>,
 }
 
 impl Run {
@@ -50,7 +52,7 @@ impl Run {
             observers.leaders.name_first_term(id, term);
         }
         let (traffic, next_window, observed) = (Traffic::default(), Time::ZERO + window, Vec::new());
-        Self { simulation, seed, observers, checker: None, traffic, next_window, window, observed }
+        Self { simulation, seed, observers, checker: None, traffic, next_window, window, observed, close_up: None }
     }
 
     /// The same, with every invariant checked at every record: [`Run::violations`] says which were broken.
@@ -69,6 +71,17 @@ impl Run {
         &mut self.simulation
     }
 
+    /// Looks closely at a part of what is still to come: [`Run::close_up`] is what it has seen.
+    pub fn look_closely(&mut self, close_up: CloseUp) {
+        debug_assert!(close_up.start() >= self.simulation.now(), "it is still to come");
+        self.close_up = Some(close_up);
+    }
+
+    /// The part that is looked at closely, with what was seen of it.
+    pub fn close_up(&self) -> Option<&CloseUp> {
+        self.close_up.as_ref()
+    }
+
     /// Simulates up to and with `until`; `sink` receives every record after the observers.
     pub fn advance(&mut self, until: Time, sink: &mut dyn FnMut(Time, &Record)) {
         self.advance_some(until, u64::MAX, sink);
@@ -79,15 +92,19 @@ impl Run {
         let last = self.simulation.events().saturating_add(events);
         loop {
             let look = self.simulation.scenario().observe_at.get(self.observed.len()).map(|(_, at)| *at);
-            let stop = look.into_iter().fold(until.min(self.next_window), Time::min);
+            let totals = self.close_up.as_ref().and_then(CloseUp::next);
+            let stop = look.into_iter().chain(totals).fold(until.min(self.next_window), Time::min);
             let left = last.saturating_sub(self.simulation.events());
-            let (observers, checker) = (&mut self.observers, &mut self.checker);
+            let (observers, checker, close_up) = (&mut self.observers, &mut self.checker, &mut self.close_up);
             let mut see = |at, record: &Record| {
                 if !matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
                     observers.record(at, record);
                 }
                 if let Some(checker) = checker {
                     checker.record(at, record);
+                }
+                if let Some(close_up) = close_up {
+                    close_up.record(at, record);
                 }
                 sink(at, record);
             };
@@ -105,6 +122,11 @@ impl Run {
             }
             if Some(stop) == look {
                 self.observe(stop);
+            }
+            if let Some(close_up) = &mut self.close_up
+                && Some(stop) == totals
+            {
+                close_up.sample(stop, &self.simulation.pairs());
             }
             if stop >= until && look.is_none_or(|look| look > until) {
                 return true;

@@ -3,14 +3,14 @@
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::prelude::DrawingBackend;
-use zonefall_core::report::{Consistency, EtcdReport, LatencyReport, OpKind, Report};
+use zonefall_core::report::{CloseUp, Consistency, EtcdReport, LatencyReport, LatencyWindows, OpKind, Report};
 
 use crate::Drawn;
 use crate::canvas::{Anchor, Canvas};
 use crate::frame::{Frame, Margins};
 use crate::look::{BLUE, Look, ORANGE, SKY, VERMILLION};
 use crate::scale::seconds;
-use crate::windows::{last, pieces};
+use crate::windows::Windows;
 
 /// Height of a row in pixels.
 const ROW: i32 = 28;
@@ -30,7 +30,7 @@ pub fn height(cluster: &EtcdReport) -> u32 {
 pub fn draw<DB: DrawingBackend>(report: &Report, name: &str, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
     let canvas = Canvas::new(area, frame, MARGINS, &format!("{name}: latency of requests"), "")?;
-    let (low, high) = decades(cluster);
+    let (low, high) = decades(&cluster.latency);
     let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
     for decade in low..=high {
         canvas.x_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
@@ -73,20 +73,23 @@ fn key<DB: DrawingBackend>(canvas: &Canvas<'_, DB>) -> Drawn<DB> {
 }
 
 /// Draws the latency of one cluster's requests over time: the median thin, the 99th percentile thick, one colour per row, on a
-/// logarithmic axis. Nothing, where the report has no such cluster.
+/// logarithmic axis. Nothing, where the report has no such cluster. With a close-up its windows are drawn instead of the report's.
 ///
 /// # Errors
 /// What the backend says.
 pub fn draw_over_time<DB: DrawingBackend>(
     report: &Report,
+    close_up: Option<&CloseUp>,
     name: &str,
     frame: &Frame,
     area: &DrawingArea<DB, Shift>,
 ) -> Drawn<DB> {
     let Some(cluster) = report.etcd.get(name) else { return Ok(()) };
-    let unit = format!("p99 thick, p50 thin, per {}; red: outage", seconds(report.latency_window_s));
+    let windows = Windows::of(report, close_up);
+    let unit = format!("p99 thick, p50 thin, per {}; red: outage", seconds(windows.length_s));
     let canvas = Canvas::new(area, frame, OVER_TIME, &format!("{name}: latency of requests"), &unit)?;
-    let (low, high) = decades(cluster);
+    let part = close_up.and_then(|part| part.latency.get(name));
+    let (low, high) = decades(cluster.latency.iter().chain(part.into_iter().flatten()));
     let share = |ms: f64| (libm::log10(ms.max(f64::MIN_POSITIVE)) - f64::from(low)) / f64::from(high - low);
     canvas.fault_bands(report)?;
     canvas.outage_bands(cluster)?;
@@ -95,16 +98,15 @@ pub fn draw_over_time<DB: DrawingBackend>(
         canvas.y_tick(share(10_f64.powi(decade)), &decade_words(decade))?;
     }
     let mut names = Vec::new();
-    let window_s = report.latency_window_s;
     let one_zone = cluster.latency.iter().all(|row| row.from_zone == cluster.latency[0].from_zone);
-    for (i, row) in cluster.latency.iter().enumerate() {
-        for (values, width) in [(&row.windows.p50_ms, 1), (&row.windows.p99_ms, 2)] {
-            for piece in pieces(values.iter().copied(), window_s, report.simulated_s) {
+    for (i, row, of) in rows(cluster, part) {
+        for (values, width) in [(&of.p50_ms, 1), (&of.p99_ms, 2)] {
+            for piece in windows.pieces(values.iter().copied()) {
                 let points: Vec<_> = piece.into_iter().map(|(at, ms)| (at, share(ms))).collect();
                 canvas.series(&points, Look::of(i), width)?;
             }
         }
-        if let Some(ms) = last(row.windows.p99_ms.iter().copied(), window_s, (frame.from_s, frame.to_s)) {
+        if let Some(ms) = windows.last(of.p99_ms.iter().copied(), (frame.from_s, frame.to_s)) {
             names.push((share(ms), format!("p99 {}", short(row, one_zone)), Look::of(i)));
         }
     }
@@ -112,12 +114,29 @@ pub fn draw_over_time<DB: DrawingBackend>(
 }
 
 /// Median, 90th and 99th percentile in milliseconds of each row in the window of a moment; `None` where no request ended well.
-/// The chart over time draws row `n` as [`Look::of`] `n`.
-pub fn at(report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<(String, [Option<f64>; 3])> {
-    let window = (at_s / report.latency_window_s) as usize;
-    let value = |values: &[Option<f64>]| values.get(window).copied().flatten();
-    let row = |l: &LatencyReport| (label(l), [&l.windows.p50_ms, &l.windows.p90_ms, &l.windows.p99_ms].map(|v| value(v)));
-    cluster.latency.iter().map(row).collect()
+/// With a close-up they are of its windows. Each with the look that its line has in the chart over time.
+pub fn at(report: &Report, close_up: Option<&CloseUp>, name: &str, at_s: f64) -> Vec<(String, [Option<f64>; 3], Look)> {
+    let Some(cluster) = report.etcd.get(name) else { return Vec::new() };
+    let windows = Windows::of(report, close_up);
+    let part = close_up.and_then(|part| part.latency.get(name));
+    let value = |values: &[Option<f64>]| windows.at(values, at_s).flatten();
+    let row = |(i, row, of): (usize, &LatencyReport, &LatencyWindows)| {
+        (label(row), [&of.p50_ms, &of.p90_ms, &of.p99_ms].map(|v| value(v)), Look::of(i))
+    };
+    rows(cluster, part).map(row).collect()
+}
+
+/// The rows of a cluster, each with its number and its windows: of a part of the run those rows alone that have any there.
+fn rows<'a>(
+    cluster: &'a EtcdReport,
+    part: Option<&'a Vec<LatencyReport>>,
+) -> impl Iterator<Item = (usize, &'a LatencyReport, &'a LatencyWindows)> {
+    let key = |row: &'a LatencyReport| (row.op, &row.target, row.consistency, &row.from_zone);
+    let windows = move |row: &'a LatencyReport| match part {
+        None => Some(&row.windows),
+        Some(part) => part.iter().find(|other| key(other) == key(row)).map(|other| &other.windows),
+    };
+    cluster.latency.iter().enumerate().filter_map(move |(i, row)| Some((i, row, windows(row)?)))
 }
 
 /// A row by what is asked and the path of the requests: `put, eu-west-1b → leader`.
@@ -148,10 +167,9 @@ fn op(row: &LatencyReport) -> &'static str {
 }
 
 /// Powers of ten (of milliseconds) around all percentiles.
-fn decades(cluster: &EtcdReport) -> (i32, i32) {
-    let values = || cluster.latency.iter().flat_map(|l| [l.p50_ms, l.max_ms]).flatten().filter(|v| *v > 0.0);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(0.0, f64::max);
+fn decades<'a>(rows: impl IntoIterator<Item = &'a LatencyReport>) -> (i32, i32) {
+    let values = rows.into_iter().flat_map(|l| [l.p50_ms, l.max_ms]).flatten().filter(|v| *v > 0.0);
+    let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), v| (low.min(v), high.max(v)));
     if high == 0.0 {
         return (0, 3);
     }

@@ -4,27 +4,35 @@
 use plotters::coord::Shift;
 use plotters::drawing::DrawingArea;
 use plotters::prelude::DrawingBackend;
-use zonefall_core::report::{Report, ZonePairReport};
+use zonefall_core::report::{CloseUp, Report, ZonePairReport};
 
 use crate::Drawn;
 use crate::canvas::Canvas;
 use crate::frame::{Frame, Margins};
 use crate::look::Look;
 use crate::scale::{Rates, seconds};
-use crate::windows::{last, pieces};
+use crate::windows::Windows;
 
 /// Pairs with a colour and a label: those with the most bytes.
 const MOST: usize = 6;
 const MARGINS: Margins = Margins { left: 90, right: 220, top: 56, bottom: 48 };
 
-/// Draws the traffic between zones.
+/// Draws the traffic between zones: with a close-up its windows instead of the report's.
 ///
 /// # Errors
 /// What the backend says.
-pub fn draw<DB: DrawingBackend>(report: &Report, frame: &Frame, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
-    let unit = format!("bytes on the wire, mean of {} (logarithmic)", seconds(report.traffic_window_s));
+pub fn draw<DB: DrawingBackend>(
+    report: &Report,
+    close_up: Option<&CloseUp>,
+    frame: &Frame,
+    area: &DrawingArea<DB, Shift>,
+) -> Drawn<DB> {
+    let windows = Windows::of(report, close_up);
+    let unit = format!("bytes on the wire, mean of {} (logarithmic)", seconds(windows.length_s));
     let canvas = Canvas::new(area, frame, MARGINS, "Traffic between zones", &unit)?;
-    let seen = || report.zone_pairs.iter().flat_map(|p| &p.wire_bytes_per_s).copied().filter(|r| *r > 0.0);
+    let all = report.zone_pairs.iter().flat_map(|p| &p.wire_bytes_per_s);
+    let fine = close_up.iter().flat_map(|part| &part.zone_pairs).flat_map(|p| &p.wire_bytes_per_s);
+    let seen = || all.clone().chain(fine.clone()).copied().filter(|r| *r > 0.0);
     let rates = Rates::new(seen().fold(f64::INFINITY, f64::min).clamp(1.0, 1e12), seen().fold(1.0, f64::max));
     canvas.fault_bands(report)?;
     canvas.time_axis()?;
@@ -34,15 +42,14 @@ pub fn draw<DB: DrawingBackend>(report: &Report, frame: &Frame, area: &DrawingAr
     let pairs = sorted(report);
     let plain = pairs.len().saturating_sub(MOST);
     let mut names = Vec::new();
-    let window_s = report.traffic_window_s;
     for (i, pair) in pairs.iter().enumerate() {
         let named = (i >= plain).then(|| Look::of(pairs.len() - 1 - i));
         let look = named.unwrap_or(Look::solid(canvas.theme().plain));
-        for piece in pieces(moved(pair), window_s, report.simulated_s) {
+        for piece in windows.pieces(moved(values(pair, close_up))) {
             let points: Vec<_> = piece.into_iter().map(|(at, rate)| (at, rates.share(rate))).collect();
             canvas.series(&points, look, if named.is_some() { 2 } else { 1 })?;
         }
-        if let Some((look, rate)) = named.zip(last(moved(pair), window_s, (frame.from_s, frame.to_s))) {
+        if let Some((look, rate)) = named.zip(windows.last(moved(values(pair, close_up)), (frame.from_s, frame.to_s))) {
             names.push((rates.share(rate), words(pair), look));
         }
     }
@@ -57,10 +64,10 @@ fn sorted(report: &Report) -> Vec<&ZonePairReport> {
 }
 
 /// Bytes per second of the pairs that the chart names, busiest first, in the window of a moment; pair `n` is drawn as
-/// [`Look::of`] `n`.
-pub fn rates(report: &Report, at_s: f64) -> Vec<(String, f64)> {
-    let window = (at_s / report.traffic_window_s) as usize;
-    let rate = |p: &&ZonePairReport| (words(p), p.wire_bytes_per_s.get(window).copied().unwrap_or(0.0));
+/// [`Look::of`] `n`. With a close-up they are of its windows.
+pub fn rates(report: &Report, close_up: Option<&CloseUp>, at_s: f64) -> Vec<(String, f64)> {
+    let windows = Windows::of(report, close_up);
+    let rate = |p: &&ZonePairReport| (words(p), windows.at(values(p, close_up), at_s).unwrap_or(0.0));
     sorted(report).iter().rev().take(MOST).map(rate).collect()
 }
 
@@ -72,7 +79,14 @@ fn words(pair: &ZonePairReport) -> String {
     }
 }
 
-/// Bytes per second in each window; none where nothing moved, for which a logarithmic axis has no place.
-fn moved(pair: &ZonePairReport) -> impl Iterator<Item = Option<f64>> {
-    pair.wire_bytes_per_s.iter().map(|rate| Some(*rate).filter(|rate| *rate > 0.0))
+/// Bytes per second of a pair in each window: of a part of the run, or of all of it.
+fn values<'a>(pair: &'a ZonePairReport, close_up: Option<&'a CloseUp>) -> &'a [f64] {
+    let Some(part) = close_up else { return &pair.wire_bytes_per_s };
+    let same = part.zone_pairs.iter().find(|other| (&other.from_zone, &other.to_zone) == (&pair.from_zone, &pair.to_zone));
+    same.map_or(&[], |same| &same.wire_bytes_per_s)
+}
+
+/// The same, none where nothing moved, for which a logarithmic axis has no place.
+fn moved(values: &[f64]) -> impl Iterator<Item = Option<f64>> {
+    values.iter().map(|rate| Some(*rate).filter(|rate| *rate > 0.0))
 }

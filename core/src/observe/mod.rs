@@ -19,6 +19,7 @@
 
 pub mod availability;
 pub mod causes;
+pub mod close_up;
 pub mod cost;
 pub mod describe;
 pub mod durability;

@@ -12,6 +12,7 @@ use hdrhistogram::Histogram;
 use super::Observer;
 use super::describe::kind;
 use super::histogram::{histogram, ms, time};
+use super::traffic;
 use super::windows::Windows;
 use crate::ids::{ClientId, EtcdId, MemberId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
@@ -23,6 +24,8 @@ use crate::scenario::{Op, Scenario, Target};
 #[derive(Clone, Debug)]
 pub struct Requests {
     scenario: Arc<Scenario>,
+    /// Without a request.
+    windows: Windows,
     totals: TiVec<EtcdId, RequestCounts>,
     /// Shared with clones as long as neither changes them.
     by_kind: BTreeMap<Key, Arc<Tally>>,
@@ -40,10 +43,16 @@ struct Tally {
 }
 
 impl Requests {
-    /// No request yet.
+    /// No request yet, of a whole run.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
+        let end = Time::ZERO + scenario.duration;
+        Self::over_time(scenario, Windows::new((Time::ZERO, end), traffic::window(scenario.duration)))
+    }
+
+    /// No request yet, of the part of a run that these windows, empty as yet, are of.
+    pub fn over_time(scenario: &Arc<Scenario>, windows: Windows) -> Self {
         let totals = vec![RequestCounts::default(); scenario.etcd.len()].into();
-        Self { scenario: Arc::clone(scenario), totals, by_kind: BTreeMap::new() }
+        Self { scenario: Arc::clone(scenario), windows, totals, by_kind: BTreeMap::new() }
     }
 
     /// Counts of all requests to a cluster.
@@ -103,7 +112,7 @@ impl Requests {
         let (op, consistency) = kind(op);
         let key = (member.cluster, op, target_key(target), consistency, from);
         let tally = self.by_kind.entry(key).or_insert_with(|| {
-            let (latency, windows) = (histogram(3), Windows::new(self.scenario.duration));
+            let (latency, windows) = (histogram(3), self.windows.clone());
             Arc::new(Tally { counts: RequestCounts::default(), latency, longest: Duration::ZERO, windows })
         });
         let tally = Arc::make_mut(tally);

@@ -1,34 +1,47 @@
 //! Bytes between zones over time.
 //!
 //! Bytes are metered by the engine, not recorded: the run asks for the totals at the end of each window and this keeps what each pair of
-//! zones added to them. The window is the shortest round length that leaves no more than [`MOST_WINDOWS`] of them.
+//! zones added to them. The window is the shortest round length that leaves no more than [`MOST_WINDOWS`] of them, of a whole run a
+//! second or more.
 
 use std::collections::BTreeMap;
 
 use crate::ids::{Endpoint, EtcdId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::network::ledger::{Class, Ledger, Volume};
-use crate::report::{LinkReport, MessageReport, ZonePairReport, rate};
+use crate::report::{LinkReport, MessageReport, ZonePairReport, ZonePairWindows, rate};
 use crate::scenario::Scenario;
 use crate::sim::{LinkTotals, PairTotals, Pairs};
 
 /// Windows in a report, at most.
 pub const MOST_WINDOWS: u64 = 360;
 
-/// Lengths of a window, in seconds; beyond them, multiples of the last.
+/// Lengths of a window shorter than a second, in milliseconds.
+const SHORT_MS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+/// Other lengths, in seconds; beyond them, multiples of the last.
 const ROUND_S: [u64; 14] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200];
 
 /// The window for a run of this length.
 pub fn window(duration: Duration) -> Duration {
-    let fits = |s: u64| duration.as_nanos() <= Duration::from_secs(s).as_nanos().saturating_mul(MOST_WINDOWS);
-    let last = ROUND_S[ROUND_S.len() - 1];
-    let beyond = || duration.as_nanos().div_ceil(Duration::from_secs(last).as_nanos() * MOST_WINDOWS) * last;
-    Duration::from_secs(ROUND_S.into_iter().find(|s| fits(*s)).unwrap_or_else(beyond))
+    let last = Duration::from_secs(ROUND_S[ROUND_S.len() - 1]);
+    let beyond = || last * duration.as_nanos().div_ceil(last.as_nanos() * MOST_WINDOWS);
+    ROUND_S.into_iter().map(Duration::from_secs).find(|window| fits(duration, *window)).unwrap_or_else(beyond)
+}
+
+/// The window for a part of this length of a run: a millisecond at least.
+pub fn fine_window(length: Duration) -> Duration {
+    let short = SHORT_MS.into_iter().map(Duration::from_millis);
+    short.into_iter().find(|window| fits(length, *window)).unwrap_or_else(|| window(length))
+}
+
+fn fits(length: Duration, window: Duration) -> bool {
+    length.as_nanos() <= window.as_nanos().saturating_mul(MOST_WINDOWS)
 }
 
 /// Follows the totals.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
+    start: Time,
     /// Wire bytes of each pair at the end of each window, from the first window in which there were any.
     pairs: BTreeMap<(ZoneId, ZoneId), Pair>,
     windows: Vec<Time>,
@@ -44,6 +57,13 @@ struct Pair {
 }
 
 impl Traffic {
+    /// From here on: what was sent before is not counted in any window.
+    pub fn since(start: Time, totals: &Pairs) -> Self {
+        let pair = |total: &PairTotals| Pair { bytes: total.bytes, wire_bytes: total.wire.bytes, ..Pair::default() };
+        let pairs = totals.iter().map(|(key, total)| (*key, pair(total))).collect();
+        Self { start, pairs, windows: Vec::new() }
+    }
+
     /// Takes the totals at the end of a window.
     pub fn sample(&mut self, now: Time, totals: &Pairs) {
         for (key, PairTotals { bytes, wire }) in totals {
@@ -73,22 +93,36 @@ impl Traffic {
     /// One row per zone pair, ordered as the zones of the scenario.
     pub fn rows(&self, scenario: &Scenario) -> Vec<ZonePairReport> {
         let end = self.windows.last().copied().unwrap_or_default().since(Time::ZERO);
-        let starts = std::iter::once(Time::ZERO).chain(self.windows.iter().copied());
-        let lengths: Vec<Duration> = self.windows.iter().zip(starts).map(|(to, from)| to.since(from)).collect();
-        let row = |(&(from, to), pair): (&(ZoneId, ZoneId), &Pair)| {
-            let bytes = std::iter::repeat_n(&0, pair.quiet).chain(&pair.per_window);
-            let rates: Vec<f64> = bytes.zip(&lengths).map(|(bytes, length)| rate(*bytes, *length)).collect();
-            ZonePairReport {
-                from_zone: scenario.zones[from].name.clone(),
-                to_zone: scenario.zones[to].name.clone(),
-                bytes: pair.bytes,
-                wire_bytes: pair.wire_bytes,
-                mean_wire_bytes_per_s: rate(pair.wire_bytes, end),
-                peak_wire_bytes_per_s: rates.iter().copied().fold(0.0, f64::max),
-                wire_bytes_per_s: rates,
-            }
+        let row = |((from, to), pair, rates): ((ZoneId, ZoneId), &Pair, Vec<f64>)| ZonePairReport {
+            from_zone: scenario.zones[from].name.clone(),
+            to_zone: scenario.zones[to].name.clone(),
+            bytes: pair.bytes,
+            wire_bytes: pair.wire_bytes,
+            mean_wire_bytes_per_s: rate(pair.wire_bytes, end),
+            peak_wire_bytes_per_s: rates.iter().copied().fold(0.0, f64::max),
+            wire_bytes_per_s: rates,
         };
-        self.pairs.iter().map(row).collect()
+        self.rates().map(row).collect()
+    }
+
+    /// The windows alone, one row per zone pair.
+    pub fn windows(&self, scenario: &Scenario) -> Vec<ZonePairWindows> {
+        let row = |((from, to), _, wire_bytes_per_s): ((ZoneId, ZoneId), &Pair, Vec<f64>)| ZonePairWindows {
+            from_zone: scenario.zones[from].name.clone(),
+            to_zone: scenario.zones[to].name.clone(),
+            wire_bytes_per_s,
+        };
+        self.rates().map(row).collect()
+    }
+
+    /// Bytes on the wire per second in each window, by zone pair.
+    fn rates(&self) -> impl Iterator<Item = ((ZoneId, ZoneId), &Pair, Vec<f64>)> {
+        let starts = std::iter::once(self.start).chain(self.windows.iter().copied());
+        let lengths: Vec<Duration> = self.windows.iter().zip(starts).map(|(to, from)| to.since(from)).collect();
+        self.pairs.iter().map(move |(zones, pair)| {
+            let bytes = std::iter::repeat_n(&0, pair.quiet).chain(&pair.per_window);
+            (*zones, pair, bytes.zip(&lengths).map(|(bytes, length)| rate(*bytes, *length)).collect())
+        })
     }
 }
 

@@ -1,12 +1,11 @@
 //! Latency over time: percentiles per window.
 //!
 //! Requests are told in order of time, so one window is open at a time: it has a histogram, those before it are five numbers each. A
-//! clone of a run (a keyframe) stays small. Windows are as long as those of the [traffic], for charts on one axis.
+//! clone of a run (a keyframe) stays small. Windows are as long as those of the [traffic](super::traffic), for charts on one axis.
 
 use hdrhistogram::Histogram;
 
 use super::histogram::{histogram, ms, time};
-use super::traffic;
 use crate::kernel::time::{Duration, Time};
 use crate::record::RequestResult;
 use crate::report::LatencyWindows;
@@ -14,6 +13,7 @@ use crate::report::LatencyWindows;
 /// Requests of one kind, by the window in which they ended.
 #[derive(Clone, Debug)]
 pub struct Windows {
+    start: Time,
     window: Duration,
     last: u64,
     closed: Vec<Window>,
@@ -31,12 +31,12 @@ struct Window {
 }
 
 impl Windows {
-    /// No request yet, of a run of this length.
-    pub fn new(duration: Duration) -> Self {
-        let window = traffic::window(duration);
+    /// No request yet: windows of this length from `start` on, the last of which has the moment `end`.
+    pub fn new((start, end): (Time, Time), window: Duration) -> Self {
         Self {
+            start,
             window,
-            last: duration.as_nanos().div_ceil(window.as_nanos()).max(1) - 1,
+            last: end.since(start).as_nanos().div_ceil(window.as_nanos()).max(1) - 1,
             closed: Vec::new(),
             open: Window::default(),
             latency: histogram(2),
@@ -44,9 +44,9 @@ impl Windows {
         }
     }
 
-    /// Counts a request that ended at `at`. Times never decrease.
+    /// Counts a request that ended at `at`, which is not before the start. Times never decrease.
     pub fn count(&mut self, at: Time, latency: Duration, result: RequestResult) {
-        let index = (at.as_nanos() / self.window.as_nanos()).min(self.last);
+        let index = (at.since(self.start).as_nanos() / self.window.as_nanos()).min(self.last);
         while (self.closed.len() as u64) < index {
             let ended = self.summed_up();
             self.closed.push(ended);
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn each_request_is_in_the_window_in_which_it_ended() {
         let ms = Duration::from_millis;
-        let mut windows = Windows::new(Duration::from_secs(720));
+        let mut windows = Windows::new((Time::ZERO, Time::ZERO + ms(720_000)), ms(2_000));
         for (at_ms, latency_ms, result) in [
             (100, 5, RequestResult::Ok),
             (1_999, 7, RequestResult::Ok),

@@ -5,6 +5,7 @@
 //! with a flag beside it. The same scenario and seed give the same report on every platform, and, but for `events`, for either
 //! value of [`Stepping`](crate::sim::Stepping).
 
+mod close_up;
 mod cluster;
 mod cost;
 mod cost_tables;
@@ -15,6 +16,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use close_up::*;
 pub use cluster::*;
 pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};

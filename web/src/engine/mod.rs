@@ -11,6 +11,7 @@
 
 pub mod branch;
 pub mod branch_run;
+mod close_up;
 pub mod cursor;
 pub mod keyframes;
 pub mod protocol;

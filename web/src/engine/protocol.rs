@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use zonefall_core::ids::FaultId;
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::report::Report;
+use zonefall_core::report::{CloseUp, Report};
 use zonefall_core::scenario::Fault;
 use zonefall_core::sim::view::SimulationView;
 
@@ -89,6 +89,16 @@ pub enum WorkerRequest {
         /// To the next; otherwise to the one before.
         forward: bool,
     },
+    /// Latency and traffic of a part of the shown branch in finer windows than its report has: not answered where there are none. Of
+    /// several that wait only the last is answered; showing another branch voids them.
+    CloseUp {
+        /// Which scenario.
+        load: LoadId,
+        /// Where the part begins.
+        from: Time,
+        /// Where it ends: simulated up to there.
+        to: Time,
+    },
     /// Stops simulating a branch, or goes on with it: what is simulated can be looked at either way.
     Halt {
         /// Which scenario.
@@ -160,6 +170,15 @@ pub enum WorkerResponse {
         view: SimulationView,
         /// The event stepped to, in plain words; empty after a look.
         event: String,
+    },
+    /// Answers [`WorkerRequest::CloseUp`].
+    CloseUp {
+        /// Which scenario.
+        load: LoadId,
+        /// Which branch.
+        branch: BranchId,
+        /// The part that was asked for, and a window's length around it.
+        close_up: Box<CloseUp>,
     },
     /// The worker gave a branch up: too much memory, time that does not move, or an intervention that cannot be done. Why, in plain words.
     GaveUp {

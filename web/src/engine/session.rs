@@ -16,6 +16,7 @@ use zonefall_core::scenario::Scenario;
 
 use super::branch::Branch;
 use super::branch_run::BranchRun;
+use super::close_up::CloserLook;
 use super::cursor::{Cursor, ViewRequest};
 use super::keyframes::{Keyframes, Limits, Watermark};
 use super::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
@@ -43,6 +44,9 @@ pub struct Session {
     view_request: Option<(ViewRequest, f64)>,
     /// The next one.
     next_view_request: Option<ViewRequest>,
+    /// The part that is to be looked at closely, and the look that is under way.
+    close_up_request: Option<(Time, Time)>,
+    closer_look: Option<CloserLook>,
     /// How much longer views took than the simulation, in milliseconds: the next view waits until the simulation has had as much.
     owed_ms: f64,
     spacing: u64,
@@ -81,6 +85,7 @@ impl Session {
             | WorkerRequest::Show { load, .. }
             | WorkerRequest::View { load, .. }
             | WorkerRequest::Step { load, .. }
+            | WorkerRequest::CloseUp { load, .. }
             | WorkerRequest::Halt { load, .. } => load,
         };
         if of != self.load || self.scenario.is_none() {
@@ -99,6 +104,7 @@ impl Session {
             WorkerRequest::Show { branch, .. } if self.branches.contains_key(&branch) => self.show(branch),
             WorkerRequest::View { at, messages, .. } => self.next_view_request = Some(ViewRequest::At { at, messages }),
             WorkerRequest::Step { at, forward, .. } => self.next_view_request = Some(ViewRequest::Step { at, forward }),
+            WorkerRequest::CloseUp { from, to, .. } => (self.close_up_request, self.closer_look) = (Some((from, to)), None),
             WorkerRequest::Halt { branch, halted, .. } => {
                 if let Some(branch) = self.branches.get_mut(&branch) {
                     branch.halted = halted;
@@ -111,6 +117,7 @@ impl Session {
     /// Nothing is left to do until something is asked.
     pub fn is_idle(&self) -> bool {
         let seen = self.view_request.is_none() && self.next_view_request.is_none();
+        let seen = seen && self.close_up_request.is_none() && self.closer_look.is_none();
         self.responses.is_empty() && seen && !self.branches.values().any(Branch::is_under_way)
     }
 
@@ -127,7 +134,9 @@ impl Session {
             let busy = self.simulate(now_ms, memory_bytes);
             // Half of the time is the simulation's: a page that plays asks for views without end.
             self.owed_ms = if busy { (self.owed_ms + (saw - began) - (now_ms() - saw)).max(0.0) } else { 0.0 };
-            if now_ms() >= end || !(looked || busy) {
+            // A slice for a slice, beside the simulation.
+            let closer = self.look_closer();
+            if now_ms() >= end || !(looked || busy || closer) {
                 return std::mem::take(&mut self.responses);
             }
         }
@@ -178,6 +187,7 @@ impl Session {
     fn show(&mut self, branch: BranchId) {
         self.shown = branch;
         (self.view_request, self.next_view_request, self.owed_ms) = (None, None, 0.0);
+        (self.close_up_request, self.closer_look) = (None, None);
         self.progress = LastSent { report_took_ms: self.progress.report_took_ms, ..LastSent::default() };
     }
 
@@ -214,6 +224,21 @@ impl Session {
         (self.cursor, self.view_request) = (Some(cursor), None);
         self.responses.push(WorkerResponse::Viewed { load: self.load, branch: self.shown, view, event });
         self.next_view_request.is_some() && self.owed_ms == 0.0
+    }
+
+    /// Works on the close-up for a slice; whether there is more to do.
+    fn look_closer(&mut self) -> bool {
+        let Some(branch) = self.branches.get_mut(&self.shown) else { return false };
+        if let Some(part) = self.close_up_request.take() {
+            self.closer_look = CloserLook::new(branch, part);
+        }
+        let Some(look) = &mut self.closer_look else { return false };
+        if let Some(close_up) = look.advance(branch, self.limits.slice) {
+            let (load, branch, close_up) = (self.load, self.shown, Box::new(close_up));
+            self.responses.push(WorkerResponse::CloseUp { load, branch, close_up });
+            self.closer_look = None;
+        }
+        self.closer_look.is_some()
     }
 
     /// Simulates a slice of the first branch that needs it, the shown one first; whether there was one.

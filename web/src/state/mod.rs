@@ -11,6 +11,7 @@
 mod autoplay;
 pub mod bookmark;
 mod branches;
+mod close_up;
 mod document;
 pub mod layout;
 mod playback;
@@ -270,6 +271,7 @@ impl State {
             self.follow_playhead();
         }
         self.request_view(&mut effects);
+        self.request_close_up(&mut effects);
         if by_user {
             self.keeps(push, &mut effects);
         }

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::Report;
+use zonefall_core::report::{CloseUp, Report};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
@@ -23,6 +23,9 @@ pub(super) struct Worker {
     waiting: Option<Waiting>,
     /// What the last look or step was at: branch, time, message by message.
     viewed: Option<(BranchId, Time, bool)>,
+    /// The part of the shown branch whose close-up was asked for last, in seconds, and the one that came last.
+    pub(super) close_up_of: Option<[f64; 2]>,
+    pub(super) close_up: Option<Rc<CloseUp>>,
     /// A step to ask for when the answer is there.
     next_step: Option<bool>,
     /// The load that the worker was lost with, until it is simulated to its end after all.
@@ -60,6 +63,7 @@ impl Worker {
     /// Answers that are still to come are for nobody.
     pub(super) fn forget(&mut self) {
         (self.waiting, self.viewed, self.next_step) = (None, None, None);
+        (self.close_up_of, self.close_up) = (None, None);
     }
 }
 
@@ -143,6 +147,9 @@ impl State {
             WorkerResponse::Viewed { load, branch, view, event } if load == self.load && branch == self.shown => {
                 self.viewed(view, event, effects);
             }
+            WorkerResponse::CloseUp { load, branch, close_up } if load == self.load && branch == self.shown => {
+                self.worker.close_up = Some(Rc::from(close_up));
+            }
             WorkerResponse::GaveUp { load, branch, why } if load == self.load => {
                 if let Some(branch) = self.branches.get_mut(branch) {
                     branch.gave_up = Some(why.clone());
@@ -153,6 +160,7 @@ impl State {
             WorkerResponse::Invalid { .. }
             | WorkerResponse::Progress { .. }
             | WorkerResponse::Viewed { .. }
+            | WorkerResponse::CloseUp { .. }
             | WorkerResponse::GaveUp { .. } => {}
         }
     }

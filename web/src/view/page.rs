@@ -51,6 +51,7 @@ pub fn Page(props: &PageProps) -> Html {
     let View { range, end, on_range, on_zoom, on_visit, dispatch } = use_view(&state, &name, &clusters, &on_cluster, dispatch);
     let report = branch.and_then(|b| b.report.as_ref()).map(Same::from);
     let view = state.view.as_ref().map(Same::from);
+    let close_up = state.close_up().map(Same::from);
     let wrong = use_state_eq(|| None::<String>);
     let on_export = use_steady(on_export(&state, &name, range, dark, &wrong));
     let on_command = use_steady(on_command(&dispatch, &on_export, &on_zoom));
@@ -85,7 +86,7 @@ pub fn Page(props: &PageProps) -> Html {
                 <Inspector {scenario} {view} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {progress} {at} {playing} arrived={state.has_arrived()} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
-            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
+            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if state.ui.new_topology { <NewTopology dispatch={dispatch.clone()} /> }
@@ -147,7 +148,15 @@ fn on_export(
             None => Err("There is nothing to export yet.".to_owned()),
             Some(report) => export(
                 what,
-                &Source { report, tab: state.ui.tab, cluster: &cluster, provider: state.ui.provider.as_deref(), range, dark },
+                &Source {
+                    report,
+                    close_up: state.close_up().map(AsRef::as_ref),
+                    tab: state.ui.tab,
+                    cluster: &cluster,
+                    provider: state.ui.provider.as_deref(),
+                    range,
+                    dark,
+                },
             ),
         };
         wrong.set(result.err());

@@ -54,6 +54,26 @@ fn it_plays_and_is_scrubbed_back() {
     });
 }
 
+/// Ten seconds hide an outage of less than two: what is shown from near is told in windows of its own.
+#[test]
+fn windows_of_latency_and_traffic_follow_the_zoom() {
+    story(|page| {
+        open_and_watch(page);
+        page.click("tab-latency");
+        page.see("values", "p50 / p90 / p99 of 20 ms");
+        page.see("values", "put, eu-west-1b → leader");
+        go_to(page, "1:01");
+        page.see("values", "no answer");
+        page.click("zoom-fit");
+        page.see("values", "p50 / p90 / p99 of 10 s");
+        page.see("values", "put, eu-west-1b → leader");
+        page.click("tab-traffic");
+        page.see("values", "mean of 10 s");
+        page.press("z");
+        page.see("values", "mean of 20 ms");
+    });
+}
+
 /// Where the timeline's axis begins and ends on the screen, and how far down.
 fn axis(page: &Page) -> (i64, i64, i64) {
     const AXIS: &str = "const line = document.querySelector('.lanes .base'), box = line.ownerSVGElement.getBoundingClientRect();

@@ -96,7 +96,7 @@ fn branches_are_renamed_and_deleted_with_what_left_them() {
     script.check(&[
         ("break zone 2", "zone eu-west-1c lost power at 3m 0s, 3m 0s, playing 1x: fork 2 of 1 at 3m 0s, look 3m 0s"),
         ("pause", "zone eu-west-1c lost power at 3m 0s, 3m 0s, paused 1x"),
-        ("show 1", "no voter 1, 3m 0s, paused 1x: show 1, look 3m 0s closely"),
+        ("show 1", "no voter 1, 3m 0s, paused 1x: show 1, look 3m 0s closely, close up 1m 40s to 3m 20s"),
     ]);
     let effects = script.state.apply(Action::DeleteBranch);
     assert_eq!(script.state.shown, BranchId(0));
@@ -137,9 +137,9 @@ fn back_finds_branches_that_were_renamed_or_deleted_since() {
     let first = (script.state.running().to_string(), script.state.bookmark());
     script.state.apply(Action::RenameBranch("no voter 1".to_owned()));
     script.check(&[
-        ("seek 1m", "no voter 1, 1m 0s, paused 1x"),
+        ("seek 1m", "no voter 1, 1m 0s, paused 1x: close up 40s to 2m 20s"),
         ("break zone 2", "zone eu-west-1c lost power at 1m 0s, 1m 0s, playing 1x: fork 2 of 0 at 1m 0s, look 1m 0s"),
-        ("done", "zone eu-west-1c lost power at 1m 0s, 1m 0s, playing 1x"),
+        ("done", "zone eu-west-1c lost power at 1m 0s, 1m 0s, playing 1x: close up 40s to 2m 20s"),
         ("pause", "zone eu-west-1c lost power at 1m 0s, 1m 0s, paused 1x"),
     ]);
     let load = script.state.load;

@@ -38,6 +38,37 @@ fn it_waits_for_the_simulation_and_goes_on_to_the_end() {
 }
 
 #[test]
+fn what_is_shown_of_latency_is_asked_for_once_when_it_is_simulated() {
+    let mut script = still();
+    let fits = |script: &Script| script.state.close_up().map(|part| part.from_s);
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("looked", "Original, 0s, paused 1x"),
+        ("zoom 60 for 10", "Original, 0s, paused 1x"),
+        ("latency", "Original, 0s, paused 1x"),
+        ("told 69s", "Original, 0s, paused 1x"),
+        ("told 70s", "Original, 0s, paused 1x: close up 1m 0s to 1m 10s"),
+        ("told 80s", "Original, 0s, paused 1x"),
+        ("close-up 60", "Original, 0s, paused 1x"),
+    ]);
+    assert_eq!(fits(&script), Some(60.0));
+    // Nearer, it is of use until a finer one is there; beside it, not.
+    script.check(&[("zoom 61 for 2", "Original, 0s, paused 1x: close up 1m 1s to 1m 3s")]);
+    assert_eq!(fits(&script), Some(60.0));
+    script.check(&[("zoom 55 for 10", "Original, 0s, paused 1x: close up 55s to 1m 5s")]);
+    assert_eq!(fits(&script), None);
+    script.check(&[("close-up 55", "Original, 0s, paused 1x")]);
+    assert_eq!(fits(&script), Some(55.0));
+    // Another branch has others.
+    script.state.apply(Action::Playback(PlaybackCommand::Seek(Time::from_nanos(56_000_000_000))));
+    script.check(&[
+        ("looked", "Original, 56s, paused 1x"),
+        ("break member 1", "etcd-main-1 was killed (until repaired) at 56s, 56s, playing 1x: fork 1 of 0 at 56s, look 56s"),
+    ]);
+    assert_eq!(fits(&script), None);
+}
+
+#[test]
 fn speeds_go_by_ones_and_threes_and_stay_in_bounds() {
     let mut script = still();
     script.check(&[

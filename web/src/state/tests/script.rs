@@ -11,14 +11,14 @@ use std::sync::{Arc, OnceLock};
 
 use zonefall_core::ids::{EtcdId, FaultId, MemberId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
-use zonefall_core::report::Report;
+use zonefall_core::report::{CloseUp, Report};
 use zonefall_core::run;
 use zonefall_core::scenario::units::Span;
 use zonefall_core::scenario::{Fault, FaultTarget, ProcessKill, Scenario, ZonePower, default_scenario};
 use zonefall_core::sim::{Options, Simulation};
 
 use crate::engine::protocol::{BranchId, Intervention, LoadId, WorkerRequest, WorkerResponse};
-use crate::state::{Action, DocumentAction, Effect, PlaybackCommand, Start, State, clock};
+use crate::state::{Action, DocumentAction, Effect, PlaybackCommand, Start, State, Tab, UiAction, clock};
 
 /// The page and what it last asked.
 pub(super) struct Script {
@@ -97,6 +97,13 @@ impl Script {
                 Action::WorkerResponded(progress(self.state.load, self.state.shown, end, Some(report())))
             }
             "looked" => Action::WorkerResponded(self.answer()),
+            "latency" => Action::Ui(UiAction::Tab(Tab::Latency)),
+            "zoom" => {
+                let (from_s, length_s) = rest.split_once(" for ").unwrap();
+                let [from_s, length_s] = [from_s, length_s].map(|s| s.parse::<f64>().unwrap());
+                Action::Ui(UiAction::Range(Some([from_s, from_s + length_s])))
+            }
+            "close-up" => Action::WorkerResponded(self.close_up(rest.parse().unwrap())),
             "lost" => Action::WorkerLost("out of memory".to_owned()),
             "show" => Action::Show(BranchId(rest.parse().unwrap())),
             "undo" => Action::UndoIntervention,
@@ -134,6 +141,7 @@ impl Script {
             Effect::Request(WorkerRequest::Halt { branch, halted, .. }) => {
                 format!("{} {}", if *halted { "halt" } else { "go on with" }, branch.0)
             }
+            Effect::Request(WorkerRequest::CloseUp { from, to, .. }) => format!("close up {} to {}", clock(*from), clock(*to)),
             Effect::Request(WorkerRequest::Ping(_)) => "ping".to_owned(),
             Effect::Keep { push, .. } => (if *push { "push" } else { "keep" }).to_owned(),
             Effect::Remember(_) => "remember".to_owned(),
@@ -141,6 +149,13 @@ impl Script {
             Effect::Download(..) => "download".to_owned(),
             Effect::Restart => "restart".to_owned(),
         }
+    }
+
+    /// A close-up of the ten seconds from there.
+    fn close_up(&self, from_s: f64) -> WorkerResponse {
+        let (latency, zone_pairs) = Default::default();
+        let close_up = Box::new(CloseUp { from_s, to_s: from_s + 10.0, window_s: 0.05, latency, zone_pairs });
+        WorkerResponse::CloseUp { load: self.state.load, branch: self.state.shown, close_up }
     }
 
     /// The answer to the last look or step: steps are two milliseconds long.

@@ -3,7 +3,7 @@
 pub mod csv;
 mod image;
 
-use zonefall_core::report::Report;
+use zonefall_core::report::{CloseUp, Report};
 use zonefall_plots::{Frame, Theme};
 
 use super::timeline::axis::Range;
@@ -60,6 +60,8 @@ impl Export {
 pub struct Source<'a> {
     /// The report.
     pub report: &'a Report,
+    /// The part that is shown, in finer windows, where it is known.
+    pub close_up: Option<&'a CloseUp>,
     /// The open tab: tabs without a chart give the timeline.
     pub tab: Tab,
     /// The cluster that is shown.
@@ -114,8 +116,8 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
     let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
     let drawn = match (from.tab, provider) {
         (Tab::Availability, _) => zonefall_plots::availability::draw(report, cluster, &frame, &area),
-        (Tab::Traffic, _) => zonefall_plots::traffic::draw(report, &frame, &area),
-        (Tab::Latency, _) => zonefall_plots::latency::draw_over_time(report, cluster, &frame, &area),
+        (Tab::Traffic, _) => zonefall_plots::traffic::draw(report, from.close_up, &frame, &area),
+        (Tab::Latency, _) => zonefall_plots::latency::draw_over_time(report, from.close_up, cluster, &frame, &area),
         (Tab::Cost, Some(provider)) => zonefall_plots::bill::draw(report, provider, &frame, &area),
         (Tab::Events | Tab::Recovery | Tab::Cost | Tab::Report, _) => {
             zonefall_plots::timeline::draw(report, cluster, &frame, &area)

@@ -2,7 +2,7 @@
 
 use zonefall_core::etcd::view::MemberView;
 use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
-use zonefall_core::report::{EtcdReport, LatencyReport, Report, StoryKind, StoryLine};
+use zonefall_core::report::{LatencyReport, Report, StoryKind, StoryLine};
 use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
@@ -211,9 +211,9 @@ fn client(id: ClientId, scenario: &Scenario, view: &SimulationView, report: Opti
         ("zone", zone_name(scenario, client.zone), ""),
     ];
     facts.extend(size(client.op).map(|size| ("size", size, "")));
-    if let Some((report, etcd)) = report.and_then(|report| Some((report, report.etcd.get(&cluster.name)?))) {
+    if let Some(report) = report {
         let path = zonefall_plots::latency::path(text::op(client.op), &zone_name(scenario, client.zone), whom);
-        facts.extend(latency(report, etcd, &path, view));
+        facts.extend(latency(report, &cluster.name, &path, view));
     }
     facts
 }
@@ -243,14 +243,15 @@ fn size(op: Op) -> Option<String> {
 }
 
 /// How requests of its kind fare: around now, and in the whole run.
-fn latency(report: &Report, cluster: &EtcdReport, label: &str, view: &SimulationView) -> Vec<Fact> {
+fn latency(report: &Report, cluster: &str, label: &str, view: &SimulationView) -> Vec<Fact> {
     let three = |of: [Option<f64>; 3]| {
         let ms = of.map(|v| v.map_or("none".to_owned(), |v| format!("{v:.1}")));
         if of == [None; 3] { "no answers".to_owned() } else { format!("{} ms", ms.join(" / ")) }
     };
-    let mut rows = zonefall_plots::latency::at(report, cluster, view.at.as_secs_f64()).into_iter();
-    let Some((_, now)) = rows.find(|(name, _)| name == label) else { return Vec::new() };
-    let all = cluster.latency.iter().find(|row| zonefall_plots::latency::label(row) == label);
+    let mut rows = zonefall_plots::latency::at(report, None, cluster, view.at.as_secs_f64()).into_iter();
+    let Some((_, now, _)) = rows.find(|(name, ..)| name == label) else { return Vec::new() };
+    let all =
+        report.etcd.get(cluster).and_then(|etcd| etcd.latency.iter().find(|row| zonefall_plots::latency::label(row) == label));
     let whole = |row: &LatencyReport| {
         let done = format!("{} done, {} timed out, {} failed", count(row.count), count(row.timed_out), count(row.failed));
         let tone = if row.timed_out + row.failed > 0 { "warn" } else { "" };

@@ -5,7 +5,7 @@ use plotters_canvas::CanvasBackend;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{EtcdReport, Report};
+use zonefall_core::report::{CloseUp, EtcdReport, Report};
 use zonefall_core::scenario::text::{bytes, dollars};
 use zonefall_plots::bill::Charged;
 use zonefall_plots::{Frame, Look, Margins, Theme, availability, bill, latency, traffic};
@@ -41,13 +41,13 @@ impl Kind {
         }
     }
 
-    /// What the values are.
-    fn columns(&self) -> &'static str {
+    /// What the values are; `window_s`: of how long.
+    fn columns(&self, window_s: f64) -> String {
         match self {
-            Self::Availability => "unavailable so far",
-            Self::Latency => "p50 / p90 / p99",
-            Self::Traffic => "on the wire",
-            Self::Bill(_) => "so far",
+            Self::Availability => "unavailable so far".to_owned(),
+            Self::Latency => format!("p50 / p90 / p99 of {}", length(window_s)),
+            Self::Traffic => format!("on the wire, mean of {}", length(window_s)),
+            Self::Bill(_) => "so far".to_owned(),
         }
     }
 }
@@ -57,6 +57,7 @@ impl Kind {
 pub(crate) struct ChartProps {
     pub kind: Kind,
     pub report: Same<Report>,
+    pub close_up: Option<Same<CloseUp>>,
     pub cluster: String,
     pub at: Time,
     pub range: Range,
@@ -79,7 +80,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
         // The pointer leaves a chart that goes away, too.
         use_effect_with((), move |()| move || hover.iter().for_each(|hover| hover.set(None)));
     }
-    let ChartProps { kind, report, cluster, at, range, dark, tables, dispatch } = props.clone();
+    let ChartProps { kind, report, close_up, cluster, at, range, dark, tables, dispatch } = props.clone();
     let Some(etcd) = report.etcd.get(&cluster) else { return Html::default() };
     let axis = Axis::new(range, width);
     let hovered = hover.as_ref().and_then(|hover| **hover);
@@ -101,7 +102,8 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
             dispatch.emit(Action::Playback(PlaybackCommand::Seek(moment(s))));
         }
     };
-    let values = values(&kind, &report, etcd, shown);
+    let values = values(&kind, &report, close_up.as_deref(), &cluster, shown);
+    let window_s = close_up.as_ref().map_or(report.latency_window_s, |part| part.window_s);
     let left_half = axis.x(shown) < f64::midpoint(axis.left, axis.right);
     // Of a bill only the sum lies upon the chart: the kinds are under it, with their colours.
     let charged = if let Kind::Bill(provider) = &kind { bill::so_far(&report, provider, shown) } else { Vec::new() };
@@ -114,7 +116,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
     let plot = html! {
         <div class="plot" role="img" aria-label={label}>
             if width > 0.0 {
-                <Plot kind={kind.clone()} report={report.clone()} cluster={cluster.clone()} {range} {dark} {width} {height} />
+                <Plot kind={kind.clone()} report={report.clone()} {close_up} cluster={cluster.clone()} {range} {dark} {width} {height} />
                 { cursor(&axis, shown, height) }
             }
         </div>
@@ -127,7 +129,7 @@ pub(crate) fn Chart(props: &ChartProps) -> Html {
                 </div>
                 if !tables {
                     <ul class={classes!("values", left_half.then_some("right"))} aria-hidden="true" data-testid="values">
-                        <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns() }</span></li>
+                        <li><strong>{ clock(moment(shown), 3) }</strong><span>{ kind.columns(window_s) }</span></li>
                         { for upon.iter().map(value) }
                     </ul>
                 }
@@ -169,14 +171,14 @@ fn cursor(axis: &Axis, s: f64, height: f64) -> Html {
 }
 
 /// What the chart shows at a moment, by name.
-fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<Value> {
+fn values(kind: &Kind, report: &Report, close_up: Option<&CloseUp>, cluster: &str, at_s: f64) -> Vec<Value> {
     match kind {
         Kind::Availability => {
-            let all = availability::unavailable_s(cluster, at_s).into_iter();
+            let all = report.etcd.get(cluster).map(|etcd| availability::unavailable_s(etcd, at_s)).into_iter().flatten();
             all.map(|(name, gone, look)| (name.to_owned(), length(gone), Some(look))).collect()
         }
         Kind::Traffic => {
-            let all = traffic::rates(report, at_s).into_iter().enumerate();
+            let all = traffic::rates(report, close_up, at_s).into_iter().enumerate();
             all.map(|(i, (name, rate))| (name, format!("{}/s", bytes(rate as u64)), Some(Look::of(i)))).collect()
         }
         Kind::Bill(provider) => {
@@ -188,13 +190,11 @@ fn values(kind: &Kind, report: &Report, cluster: &EtcdReport, at_s: f64) -> Vec<
         }
         Kind::Latency => {
             // Of a sample few paths have an answer in each window.
-            let answered = |(i, (name, of)): (usize, (String, [Option<f64>; 3]))| match of {
-                [Some(p50), Some(p90), Some(p99)] => {
-                    Some((name, format!("{p50:.1} / {p90:.1} / {p99:.1} ms"), Some(Look::of(i))))
-                }
+            let answered = |(name, of, look): (String, [Option<f64>; 3], Look)| match of {
+                [Some(p50), Some(p90), Some(p99)] => Some((name, format!("{p50:.1} / {p90:.1} / {p99:.1} ms"), Some(look))),
                 _ => None,
             };
-            let rows: Vec<_> = latency::at(report, cluster, at_s).into_iter().enumerate().filter_map(answered).collect();
+            let rows: Vec<_> = latency::at(report, close_up, cluster, at_s).into_iter().filter_map(answered).collect();
             if rows.is_empty() { vec![("no answer".to_owned(), "none".to_owned(), None)] } else { rows }
         }
     }
@@ -218,6 +218,7 @@ fn table(kind: &Kind, at_s: f64, values: &[Value], cluster: &EtcdReport) -> Html
 struct PlotProps {
     kind: Kind,
     report: Same<Report>,
+    close_up: Option<Same<CloseUp>>,
     cluster: String,
     range: Range,
     dark: bool,
@@ -241,7 +242,7 @@ fn Plot(props: &PlotProps) -> Html {
 }
 
 fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
-    let PlotProps { kind, report, cluster, range, dark, width, height } = props;
+    let PlotProps { kind, report, close_up, cluster, range, dark, width, height } = props;
     let ratio = gloo::utils::window().device_pixel_ratio();
     canvas.set_width((width * ratio) as u32);
     canvas.set_height((height * ratio) as u32);
@@ -256,10 +257,11 @@ fn draw(canvas: HtmlCanvasElement, props: &PlotProps) {
         titled: false,
     };
     let Some(area) = CanvasBackend::with_canvas_object(canvas).map(IntoDrawingArea::into_drawing_area) else { return };
+    let close_up = close_up.as_deref();
     let drawn = match kind {
         Kind::Availability => availability::draw(report, cluster, &frame, &area),
-        Kind::Latency => latency::draw_over_time(report, cluster, &frame, &area),
-        Kind::Traffic => traffic::draw(report, &frame, &area),
+        Kind::Latency => latency::draw_over_time(report, close_up, cluster, &frame, &area),
+        Kind::Traffic => traffic::draw(report, close_up, &frame, &area),
         Kind::Bill(provider) => bill::draw(report, provider, &frame, &area),
     };
     debug_assert!(drawn.is_ok(), "a canvas takes every line");

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{Report, StoryKind};
+use zonefall_core::report::{CloseUp, Report, StoryKind};
 
 use super::icon::{Icon, icon};
 use super::labels::moment;
@@ -47,6 +47,8 @@ pub struct TabsProps {
     pub tall: bool,
     /// The report so far.
     pub report: Option<Same<Report>>,
+    /// What is shown of it, in finer windows, where that is known.
+    pub close_up: Option<Same<CloseUp>>,
     /// All clusters, and which is shown.
     pub clusters: Same<Vec<String>>,
     /// Index of the shown one.
@@ -78,12 +80,13 @@ pub struct TabsProps {
 /// The list of tabs and the open one.
 #[component]
 pub fn Tabs(props: &TabsProps) -> Html {
-    let TabsProps { report, clusters, cluster, filter, kinds, at, range, on_range, dark, tables, dispatch, .. } = props.clone();
+    let TabsProps { report, close_up, clusters, cluster, filter, kinds, at, range, on_range, dark, tables, dispatch, .. } =
+        props.clone();
     let open = shown(props);
     let inside = match (report, clusters.get(cluster).cloned()) {
         (Some(report), Some(cluster)) => {
             let chart = |kind: Kind| {
-                html! { <Chart {kind} report={report.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} dispatch={dispatch.clone()} /> }
+                html! { <Chart {kind} report={report.clone()} close_up={close_up.clone()} cluster={cluster.clone()} {at} {range} {dark} {tables} dispatch={dispatch.clone()} /> }
             };
             match open {
                 Tab::Events => {
