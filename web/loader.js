@@ -1,8 +1,5 @@
 // Starts the page: the content security policy allows no script inside it.
 
-// The service worker is registered this long after the start: until the first picture is shown, nothing else is worth fetching.
-const KEEP_AFTER_MS = 2000;
-
 // Says in the page what the console alone would know.
 function explain(error) {
   const message = document.createElement("p");
@@ -14,7 +11,7 @@ function explain(error) {
   console.error(error);
 }
 
-// Has the page kept for visits without its host.
+// Has the page kept for visits without its host, once page and simulator have started: until then nothing else is worth fetching.
 async function keep() {
   try {
     await navigator.serviceWorker.register(new URL("sw.js", import.meta.url));
@@ -23,7 +20,7 @@ async function keep() {
   }
 }
 
+document.addEventListener("zonefall-ready", keep, { once: true });
 import("./zonefall-web.js")
   .then((program) => program.default())
-  .then(() => setTimeout(keep, KEEP_AFTER_MS))
   .catch(explain);

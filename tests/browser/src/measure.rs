@@ -250,9 +250,11 @@ pub(crate) fn finished(took: Duration, response: WorkerResponse) -> Result<Optio
         }
         WorkerResponse::Invalid { errors, .. } => bail!("the worker refused: {errors:?}"),
         WorkerResponse::GaveUp { why, .. } => bail!("the worker gave up: {why}"),
-        WorkerResponse::Ready | WorkerResponse::Progress { .. } | WorkerResponse::Viewed { .. } | WorkerResponse::Pong(_) => {
-            Ok(None)
-        }
+        WorkerResponse::Ready { .. }
+        | WorkerResponse::Progress { .. }
+        | WorkerResponse::Viewed { .. }
+        | WorkerResponse::CloseUp { .. }
+        | WorkerResponse::Pong(_) => Ok(None),
     }
 }
 

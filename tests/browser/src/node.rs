@@ -33,7 +33,8 @@ impl Worker {
         let input = process.stdin.take().context("the input is piped")?;
         let output = process.stdout.take().context("the output is piped")?;
         let mut worker = Self { process, input, output };
-        anyhow::ensure!(worker.receive()? == WorkerResponse::Ready, "the worker says something before it is ready");
+        let ready = WorkerResponse::Ready { build: protocol::BUILD.to_owned() };
+        anyhow::ensure!(worker.receive()? == ready, "the worker says something before it is ready, or is of another build");
         Ok(worker)
     }
 

@@ -14,6 +14,9 @@ use zonefall_core::report::{CloseUp, Report};
 use zonefall_core::scenario::Fault;
 use zonefall_core::sim::view::SimulationView;
 
+/// What the program is made of: page and worker must be the same. (A host that is being updated may serve one of each.)
+pub const BUILD: &str = concat!("build ", env!("ZONEFALL_BUILD"));
+
 /// An [`WorkerRequest`] or a [`WorkerResponse`] as it is sent.
 ///
 /// # Panics
@@ -133,7 +136,10 @@ pub enum Intervention {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum WorkerResponse {
     /// The worker has started and listens.
-    Ready,
+    Ready {
+        /// Its [`BUILD`].
+        build: String,
+    },
     /// The text is no scenario. (The page checks texts itself before it sends them; this answers what slips through.)
     Invalid {
         /// Which load.

@@ -22,6 +22,8 @@ use super::watchdog::{Watchdog, WatchdogAction};
 
 /// Where the worker's program is, seen from the page.
 const SCRIPT: &str = "./worker.js";
+/// The document's event, after which loader.js has the page kept.
+const READY: &str = "zonefall-ready";
 /// Between two ticks of the watch-dog, in milliseconds.
 const TICK_MS: u32 = 1_000;
 
@@ -139,12 +141,16 @@ impl Shared {
     fn receive(self: &Rc<Self>, event: &MessageEvent) {
         let response = event.data().dyn_ref::<Uint8Array>().and_then(|bytes| protocol::read(&bytes.to_vec()));
         match response {
-            Some(WorkerResponse::Ready) => {
+            Some(WorkerResponse::Ready { build }) if build != protocol::BUILD => {
+                self.lost("it is of another version than this page: load the page again");
+            }
+            Some(WorkerResponse::Ready { .. }) => {
                 let mut line = self.line.borrow_mut();
                 line.watchdog.ready();
                 for request in std::mem::take(&mut line.waiting) {
                     line.post(&request);
                 }
+                announce();
             }
             Some(WorkerResponse::Pong(n)) => self.line.borrow_mut().watchdog.pong(n),
             Some(response) => {
@@ -185,6 +191,14 @@ impl Drop for Line {
         if let Some(worker) = &self.worker {
             worker.terminate();
         }
+    }
+}
+
+/// Tells loader.js that all that the page needs is here.
+fn announce() {
+    if let Ok(event) = Event::new(READY) {
+        // Whether somebody listens is theirs.
+        let _ = gloo::utils::document().dispatch_event(&event);
     }
 }
 

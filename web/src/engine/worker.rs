@@ -54,7 +54,7 @@ pub fn run(scope: DedicatedWorkerGlobalScope) {
     let works = Rc::clone(&worker);
     EventListener::new(&worker.channel.port1(), "message", move |_| works.work()).forget();
     worker.channel.port1().start();
-    worker.respond(&WorkerResponse::Ready);
+    worker.respond(&WorkerResponse::Ready { build: protocol::BUILD.to_owned() });
 }
 
 impl Worker {

@@ -51,7 +51,7 @@ impl State {
     fn fork(&mut self, intervention: Intervention) -> Result<WorkerRequest, String> {
         let at = self.playback.at;
         let branch = self.branch().ok_or("No simulation is running yet.")?;
-        if self.worker.is_dormant() {
+        if self.is_stopped() {
             return Err("The simulator has stopped: press play to start it again.".to_owned());
         }
         if branch.now < at {

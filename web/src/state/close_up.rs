@@ -15,7 +15,7 @@ impl State {
         let Some(range) = self.ui.range else { return };
         let [from, to] = range.map(moment);
         let there = branch.gave_up.is_none() && (branch.done || branch.now >= to);
-        if !there || self.worker.is_dormant() || self.worker.close_up_of == Some(range) {
+        if !there || self.is_stopped() || self.worker.close_up_of == Some(range) {
             return;
         }
         self.worker.close_up_of = Some(range);

@@ -55,11 +55,6 @@ impl Worker {
         Rc::clone(&self.text)
     }
 
-    /// Whether nothing is loaded until the user asks.
-    pub(super) fn is_dormant(&self) -> bool {
-        self.dormant
-    }
-
     /// Answers that are still to come are for nobody.
     pub(super) fn forget(&mut self) {
         (self.waiting, self.viewed, self.next_step) = (None, None, None);
@@ -110,6 +105,11 @@ impl State {
         }
     }
 
+    /// Whether there is no simulator until the user asks.
+    pub fn is_stopped(&self) -> bool {
+        self.worker.dormant
+    }
+
     /// The user asks for what brought the worker down.
     pub(super) fn restart_worker(&mut self, effects: &mut Vec<Effect>) {
         if self.worker.dormant {
@@ -136,7 +136,7 @@ impl State {
 
     pub(super) fn worker_responded(&mut self, response: WorkerResponse, effects: &mut Vec<Effect>) {
         match response {
-            WorkerResponse::Ready | WorkerResponse::Pong(_) => {}
+            WorkerResponse::Ready { .. } | WorkerResponse::Pong(_) => {}
             WorkerResponse::Invalid { load, errors } if load == self.load => {
                 Rc::make_mut(&mut self.document).refuse(&errors);
                 self.say(Tone::Error, "The simulator cannot run this scenario: the errors are marked in it.".to_owned());

@@ -71,7 +71,7 @@ pub fn Page(props: &PageProps) -> Html {
             <Header ..HeaderProps::of(&state, on_export, dispatch.clone()) />
             { panel(Panel::Scenario, "Scenario", state.ui.sheet, &on_command, html! { <Slot state={state.clone()} dispatch={dispatch.clone()} /> }) }
             <main class="stage">
-                <Verdict report={report.clone()} loaded={scenario.is_some()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} gave_up={branch.and_then(|b| b.gave_up.clone())}
+                <Verdict report={report.clone()} loaded={scenario.is_some()} forked={state.shown != BranchId(0)} done={branch.is_some_and(|b| b.done)} stopped={state.is_stopped()} gave_up={branch.and_then(|b| b.gave_up.clone())}
                     {on_visit} />
                 if let Some(report) = report.clone() {
                     <Tiles {report} cluster={name.clone()} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />

@@ -316,6 +316,7 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
             loaded: true,
             forked,
             done,
+            stopped: false,
             gave_up,
             on_visit: Callback::noop(),
         })

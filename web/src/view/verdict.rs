@@ -19,6 +19,8 @@ pub(crate) struct VerdictProps {
     pub loaded: bool,
     /// Whether it is final.
     pub done: bool,
+    /// Whether the simulator has stopped, and waits for the user.
+    pub stopped: bool,
     /// Why the branch was given up.
     pub gave_up: Option<String>,
     /// A moment is to be seen: the cluster it is of, and when, in seconds.
@@ -69,7 +71,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             <div class="verdict-body" ref={body} tabindex={overflows.then_some("0")}>
             if let Some(why) = &props.gave_up { <p class="gave-up bad" role="alert" data-testid="gave-up">{ format!("✕ Aborted: {why}") }</p> }
             if parts.is_empty() {
-                <p class="headline quiet">{ if props.loaded { "Simulating …" } else { "Choose or build a scenario, and inject a fault." } }</p>
+                <p class="headline quiet">{ waits(props) }</p>
             } else {
                 if let Some(report) = kube { { of_pods(report) } }
                 { for paragraphs }
@@ -78,7 +80,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 // Of one provider the tile says it.
                 if let Some(month) = props.report.as_ref().filter(|report| report.providers().count() > 1).and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
             }
-            if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ "Preliminary: the simulation is still running." }</p> }
+            if !props.done && !parts.is_empty() && props.gave_up.is_none() { <p class="so-far quiet" data-testid="so-far">{ preliminary(props.stopped) }</p> }
             if failed > 0 { <p class="bad" data-testid="expectations-failed">{ format!("✕ {failed} of the scenario's expectations not met") }</p> }
             </div>
             if *overflows {
@@ -88,6 +90,19 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             }
         </section>
     }
+}
+
+/// Why there is no verdict yet.
+fn waits(props: &VerdictProps) -> &'static str {
+    match (props.loaded, props.stopped) {
+        (false, _) => "Choose or build a scenario, and inject a fault.",
+        (true, false) => "Simulating …",
+        (true, true) => "Not simulated: the simulator has stopped.",
+    }
+}
+
+fn preliminary(stopped: bool) -> &'static str {
+    if stopped { "Preliminary: the simulator has stopped." } else { "Preliminary: the simulation is still running." }
 }
 
 /// Clusters that have paragraphs of their own beside pods.

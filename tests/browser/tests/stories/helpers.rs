@@ -1,13 +1,16 @@
 //! Words of these stories: what a person does on this page, in one.
 
 use std::io::{Read, Write};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use tempfile::TempDir;
 use zonefall_browser::page::Page;
+use zonefall_browser::server::names;
 use zonefall_core::scenario::bundled;
 
 /// The text of a scenario that comes with Zonefall.
@@ -107,4 +110,15 @@ pub(crate) fn lower(page: &Page, panel: &str) {
         page.click_on(&format!("[data-testid='panel-{panel}'] .lower"));
         page.see_attribute(&format!("panel-{panel}"), "data-up", "false");
     }
+}
+
+/// A copy of the files of a page.
+pub(crate) fn copy(from: &Path) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for name in names(from).expect("the page is built") {
+        let to = folder.path().join(&name);
+        std::fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder");
+        std::fs::copy(from.join(name), to).expect("a copy");
+    }
+    folder
 }

@@ -7,9 +7,8 @@ use tempfile::TempDir;
 use zonefall_browser::driver::SiteData;
 use zonefall_browser::given;
 use zonefall_browser::page::{DESK, PHONE, Page};
-use zonefall_browser::server::names;
 
-use crate::helpers::{open_done, see_done};
+use crate::helpers::{copy, open_done, see_done};
 
 /// Waits until the service worker has all it needs.
 fn see_kept(page: &Page) {
@@ -39,26 +38,17 @@ fn after_one_visit_the_page_needs_no_host() {
     }
 }
 
-/// A version of the page that differs in two files.
+/// A version of the page that differs in three files.
 fn next_version() -> TempDir {
     const MARK: &str = "document.documentElement.dataset.version = 'next';\n";
     let folder = copy(&given("ZONEFALL_PAGE"));
     edit(&folder.path().join("index.html"), |html| html.replace("<title>Zonefall", "<title>Zonefall, next"));
     edit(&folder.path().join("loader.js"), |script| format!("{MARK}{script}"));
+    edit(&folder.path().join("zonefall-engine.js"), |script| format!("// next\n{script}"));
     let list = include_str!("../../../../xtask/src/list.mjs");
     let mut node = Command::new(given("ZONEFALL_NODE"));
     let status = node.args(["--input-type=module", "--eval", list]).arg(folder.path()).status().expect("node starts");
     assert!(status.success());
-    folder
-}
-
-fn copy(from: &Path) -> TempDir {
-    let folder = TempDir::new().expect("a folder");
-    for name in names(from).expect("the page is built") {
-        let to = folder.path().join(&name);
-        std::fs::create_dir_all(to.parent().expect("it is in a folder")).expect("a folder");
-        std::fs::copy(from.join(name), to).expect("a copy");
-    }
     folder
 }
 
@@ -111,7 +101,9 @@ fn a_new_version_is_seen_on_the_next_visit_and_never_mixed_with_the_old_one() {
 fn a_page_that_is_open_stays_with_its_version() {
     const OPEN: &str = "window.other = window.open(location.href)";
     const OTHER: &str = "return window.other.document.querySelector('#map-scene .member') && window.other.document.title";
-    const LOADER: &str = "return fetch('loader.js').then(response => response.text())";
+    const SCRIPTS: &str =
+        "return Promise.all(['loader.js', 'zonefall-engine.js'].map(name => fetch(name).then(response => response.text())))
+        .then(scripts => scripts.join())";
     const NOTES: &str = "return caches.keys().then(all => caches.open(all.find(name => name.endsWith('notes'))))
         .then(notes => notes.keys()).then(all => all.length)";
     let next = next_version();
@@ -125,8 +117,8 @@ fn a_page_that_is_open_stays_with_its_version() {
     page.server().deploy(next.path()).expect("the folder can be read");
     page.run(OPEN, &[]);
     page.wait_for("the next version", || (page.run(OTHER, &[]) == "Zonefall, next").then_some(()));
-    let loader = page.run(LOADER, &[]);
-    assert!(loader.as_str().is_some_and(|script| !script.contains("'next'")), "{loader}");
+    let scripts = page.run(SCRIPTS, &[]);
+    assert!(scripts.as_str().is_some_and(|text| !text.contains("'next'") && !text.contains("// next")), "{scripts}");
     page.run("window.other.close()", &[]);
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

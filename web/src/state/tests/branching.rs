@@ -85,7 +85,7 @@ fn what_an_older_load_or_another_branch_says_is_void() {
         WorkerResponse::GaveUp { load: old, branch: BranchId(0), why: "no".to_owned() },
         progress(script.state.load, BranchId(9), Time::MAX, None),
         WorkerResponse::GaveUp { load: script.state.load, branch: BranchId(9), why: "no".to_owned() },
-        WorkerResponse::Ready,
+        WorkerResponse::Ready { build: String::new() },
         WorkerResponse::Pong(1),
     ] {
         assert!(script.state.apply(Action::WorkerResponded(response)).is_empty());
