@@ -60,7 +60,7 @@ fn windows_of_latency_and_traffic_follow_the_zoom() {
     story(|page| {
         open_and_watch(page);
         page.click("tab-latency");
-        page.see("values", "p50 / p90 / p99 of 20 ms");
+        page.see("values", "p50 / p90 / p99 of 10 ms");
         page.see("values", "put, eu-west-1b → leader");
         go_to(page, "1:01");
         page.see("values", "no answer");
@@ -70,7 +70,7 @@ fn windows_of_latency_and_traffic_follow_the_zoom() {
         page.click("tab-traffic");
         page.see("values", "mean of 10 s");
         page.press("z");
-        page.see("values", "mean of 20 ms");
+        page.see("values", "mean of 10 ms");
     });
 }
 
