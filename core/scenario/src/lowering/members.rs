@@ -19,7 +19,9 @@ pub(crate) struct MemberLifetime {
     pub(crate) name: String,
     pub(crate) from: Time,
     pub(crate) until: Time,
-    /// Without a vote at the end of the time looked at so far.
+    /// It came without a vote.
+    pub(crate) joined_as_learner: bool,
+    /// Without a vote at the end of the time looked at so far, if all that was asked for was granted.
     pub(crate) learner: bool,
     /// Its volume, where that is known.
     pub(crate) volume: Option<VolumeId>,
@@ -31,7 +33,8 @@ impl MemberLifetime {
     /// Member number `m` of a cluster, from some time on.
     pub(crate) fn new(cluster: EtcdId, m: usize, member: &RawMember, from: Time, path: String) -> Self {
         let (id, name) = (MemberId { cluster, index: m as u8 }, member.name.to_string());
-        Self { id, name, from, until: Time::MAX, learner: member.learner, volume: None, path }
+        let learner = member.learner;
+        Self { id, name, from, until: Time::MAX, joined_as_learner: learner, learner, volume: None, path }
     }
 
     /// Whether it is in the cluster then.

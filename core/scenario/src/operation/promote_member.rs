@@ -13,7 +13,8 @@ pub struct Raw(String);
 impl MemberOperation for Raw {
     fn change(&self, ctx: &mut MembersCtx<'_, '_>) -> Option<MemberChange> {
         let k = ctx.member(&self.0)?;
-        if !ctx.lifetimes[k].learner {
+        // It may be asked for again: etcd refuses a learner that is not in sync yet.
+        if !ctx.lifetimes[k].joined_as_learner {
             ctx.error("", format!("{}, which has a vote", quote(&self.0)), "a learner");
             return None;
         }

@@ -332,18 +332,20 @@ fn operations() {
         json!({"at": "1m", "evict_member": "m1"}),
         "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
     );
-    // Out of order in the file; a name comes again with a volume of its own.
+    // Out of order in the file; a name comes again with a volume of its own; a promotion may be refused, and is asked for again.
     let scenario = fine(
         "/operations",
         json!([
             {"at": "2m", "add_member": {"name": "m1", "node": "nb", "learner": true}},
             {"at": "1m", "remove_member": "m1"},
             {"at": "3m", "promote_member": "m1"},
+            {"at": "4m", "promote_member": "m1"},
         ]),
     );
     let changes: Vec<MemberChange> = scenario.operations.iter().map(|operation| operation.change).collect();
     let member = |index| crate::ids::MemberId { cluster: crate::ids::EtcdId(0), index };
-    assert_eq!(changes, [MemberChange::Remove(member(1)), MemberChange::Add(member(3)), MemberChange::Promote(member(3))]);
+    let promoted = MemberChange::Promote(member(3));
+    assert_eq!(changes, [MemberChange::Remove(member(1)), MemberChange::Add(member(3)), promoted, promoted]);
     assert!(!scenario.etcd[EtcdId(0)].members[3].initial && scenario.etcd[EtcdId(0)].members[2].initial);
     let names: Vec<&str> = scenario.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(names, ["va", "vb", "m0", "m1", "m2", "main/m1"]);

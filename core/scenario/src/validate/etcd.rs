@@ -361,6 +361,7 @@ impl Members {
                 name: name.clone(),
                 from: if initial { Time::ZERO } else { Time::MAX },
                 until: Time::MAX,
+                joined_as_learner: false,
                 learner: false,
                 volume: Some(volume),
                 path: path.clone(),

@@ -74,6 +74,16 @@ fn a_change_that_timed_out_may_be_applied_yet() {
 }
 
 #[test]
+fn a_learner_that_was_not_in_sync_may_be_promoted_later() {
+    let (add, promote) = (MemberChange::Add(member(3)), MemberChange::Promote(member(3)));
+    let mut scenario = asked(three_zones(), &[(at(60), add), (at(60) + Duration::from_millis(300), promote), (at(90), promote)]);
+    scenario.etcd[CLUSTER].members[3].learner = true;
+    scenario.etcd[CLUSTER].revision = 1_000;
+    let refused = Some("etcdserver: can only promote a learner member which is in sync with leader");
+    assert_eq!(ends(&scenario, 1), [(60, add, None), (60, promote, refused), (90, promote, None)]);
+}
+
+#[test]
 fn a_learner_is_in_sync_from_nine_tenths_on() {
     for (matched, leader, in_sync) in [(9, 10, true), (8, 10, false), (0, 0, true), (89, 100, false), (90, 100, true)] {
         assert_eq!(is_in_sync(matched, leader), in_sync, "{matched} of {leader}");
