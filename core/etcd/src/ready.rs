@@ -6,12 +6,15 @@ use crate::ctx::EtcdCtx;
 use crate::event::{Answer, ProcessTimer, Watched};
 use crate::member::{Server, Write};
 use crate::raft::Note;
+#[cfg(feature = "planted-bugs")]
+use crate::raft::PlantedBug;
 use crate::raft::encoding;
 use crate::raft::log::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
 use crate::record::{EtcdRecord, RaftRecord};
 use crate::volume::Lane;
 use zonefall_kernel::time::Time;
+use zonefall_scenario::ids::MemberId;
 
 /// Entries whose first appliance is remembered for the watchers' latency.
 const REMEMBERED: usize = 4_096;
@@ -64,7 +67,6 @@ impl EtcdCluster {
                     ctx.fx.service_changed.push(id.cluster);
                     continue;
                 }
-                Note::Voted { candidate } => RaftRecord::Voted { member: id, term: raft.term, candidate },
                 Note::Appended { from, to } => {
                     if ctx.fx.raft_records {
                         for index in from..=to {
@@ -103,6 +105,8 @@ impl EtcdCluster {
             }
             // A change of membership that was applied may have committed more: that is a fact before anybody hears of it.
             self.record_notes(index, ctx);
+            #[cfg(feature = "planted-bugs")]
+            self.promise_early(PlantedBug::PromiseBeforeWrite, index, ctx);
             let is_locked = self.members[index as usize].is_locked();
             let server = self.server_mut(index);
             let must_sync = server.must_sync();
@@ -130,6 +134,18 @@ impl EtcdCluster {
         }
     }
 
+    /// A deliberate bug: votes are told while the disk does not have them.
+    #[cfg(feature = "planted-bugs")]
+    fn promise_early(&mut self, bug: PlantedBug, index: u8, ctx: &mut EtcdCtx<'_>) {
+        if self.config.bug == Some(bug) {
+            let server = self.server_mut(index);
+            let held = server.write.as_mut().map(|write| &mut write.held);
+            let waiting = if bug == PlantedBug::PromiseBeforeSync { held } else { Some(&mut server.raft.out.messages) };
+            let promises = waiting.map(|messages| messages.extract_if(.., |message| message.promised_vote().is_some()).collect());
+            self.send_all(&mut promises.unwrap_or_default(), ctx);
+        }
+    }
+
     fn write(&mut self, index: u8, held: Vec<Message>, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
         let server = member.process.server_mut().expect("its process serves");
@@ -138,7 +154,11 @@ impl EtcdCluster {
             .map(|index| encoding::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
             .sum::<u64>();
         log.written = log.last();
-        server.written = (server.raft.term, server.raft.vote);
+        let state = (server.raft.term, server.raft.vote);
+        if server.written != state {
+            record_hard_state(member.id, state, false, ctx);
+        }
+        server.written = state;
         let write = Write { since: ctx.now, last: server.raft.log.last(), state: server.written, held };
         server.write = Some(write);
         let (transfer, sync) = member.disk.sync(bytes);
@@ -148,6 +168,8 @@ impl EtcdCluster {
         if shares {
             self.commit_moves(index, ctx);
         }
+        #[cfg(feature = "planted-bugs")]
+        self.promise_early(PlantedBug::PromiseBeforeSync, index, ctx);
     }
 
     /// The database has begun to be written: the log's write, still being transferred, ends later.
@@ -161,10 +183,14 @@ impl EtcdCluster {
 
     /// The disk has what it was given: what it promises may be sent.
     pub(super) fn synced(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let id = self.members[index as usize].id;
         let server = self.server_mut(index);
         let mut write = server.write.take().expect("a write was under way");
         let log = &mut server.raft.log;
         log.stable = log.stable.max(write.last.min(log.written));
+        if server.synced != write.state {
+            record_hard_state(id, write.state, true, ctx);
+        }
         server.synced = write.state;
         self.snapshot_if_due(index, ctx.now);
         self.send_all(&mut write.held, ctx);
@@ -344,12 +370,24 @@ impl EtcdCluster {
 
     fn send_all(&mut self, messages: &mut Vec<Message>, ctx: &mut EtcdCtx<'_>) {
         for message in messages.drain(..) {
+            if ctx.fx.raft_records
+                && let Some(candidate) = message.promised_vote()
+            {
+                let member = self.members[message.from as usize].id;
+                ctx.record(EtcdRecord::Raft(RaftRecord::Promised { member, term: message.term, candidate }));
+            }
             if message.kind == Kind::Snapshot {
                 self.begin_transfer(message, ctx);
             } else {
                 self.transmit(message, ctx);
             }
         }
+    }
+}
+
+fn record_hard_state(member: MemberId, (term, vote): (u64, Option<u8>), synced: bool, ctx: &mut EtcdCtx<'_>) {
+    if ctx.fx.raft_records {
+        ctx.record(EtcdRecord::Raft(RaftRecord::HardState { member, term, vote, synced }));
     }
 }
 

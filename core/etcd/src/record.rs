@@ -175,9 +175,20 @@ pub enum Service {
 /// Inside raft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaftRecord {
-    /// A vote is cast (and will be on disk before it is told). Recorded in memory, not at its fsync: of two votes that one write
-    /// carries, the disk would show the second only, and that both were told would go unnoticed.
-    Voted {
+    /// Term and vote are written (`raftpb.HardState`). Those that are only in memory when the process ends were never taken, for nobody
+    /// was told.
+    HardState {
+        /// Member that writes them.
+        member: MemberId,
+        /// Its term.
+        term: u64,
+        /// Candidate it votes for in this term, if any.
+        vote: Option<u8>,
+        /// Synced: kept without power. Otherwise only a killed process keeps them.
+        synced: bool,
+    },
+    /// A member tells others its vote: as a candidate its own, as a voter by its answer. Nothing may undo that vote from now on.
+    Promised {
         /// By whom.
         member: MemberId,
         /// In which term.

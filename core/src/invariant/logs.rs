@@ -252,7 +252,7 @@ impl Logs {
                 self.applied[member.index as usize] = index;
                 self.last_applied = index;
             }
-            RaftRecord::Voted { .. } => {}
+            RaftRecord::HardState { .. } | RaftRecord::Promised { .. } => {}
         }
     }
 

@@ -39,7 +39,19 @@ fn led(m: u8, term: u64, last: u64) -> Record {
 }
 
 fn vote(m: u8, term: u64, candidate: u8) -> Record {
-    Record::Etcd(EtcdRecord::Raft(R::Voted { member: member(m), term, candidate }))
+    hard_state(m, term, Some(candidate))
+}
+
+fn hard_state(m: u8, term: u64, vote: Option<u8>) -> Record {
+    Record::Etcd(EtcdRecord::Raft(R::HardState { member: member(m), term, vote, synced: false }))
+}
+
+fn synced(m: u8, term: u64, vote: Option<u8>) -> Record {
+    Record::Etcd(EtcdRecord::Raft(R::HardState { member: member(m), term, vote, synced: true }))
+}
+
+fn promise(m: u8, term: u64, candidate: u8) -> Record {
+    Record::Etcd(EtcdRecord::Raft(R::Promised { member: member(m), term, candidate }))
 }
 
 fn truncate(m: u8, from: u64) -> Record {
@@ -83,9 +95,38 @@ fn one_vote_per_term_that_a_restart_does_not_forget() {
     check(&[], &[vote(2, 5, 0), vote(2, 5, 0), vote(2, 6, 1)], &[]);
     check(&[], &[vote(2, 5, 0), vote(2, 5, 1)], &["election safety"]);
     check(&[], &[vote(2, 5, 0), vote(2, 4, 1)], &["election safety"]);
+    check(&[], &[vote(2, 5, 0), hard_state(2, 5, None)], &["election safety"]);
+    check(&[], &[hard_state(2, 5, None), vote(2, 5, 0), hard_state(2, 6, None)], &[]);
     check(&[], &[vote(2, 5, 0), stops(2, StopReason::Killed), vote(2, 5, 1)], &["election safety"]);
     // The vote may not have been synced, and then nobody heard of it.
     check(&[], &[vote(2, 5, 0), stops(2, StopReason::PowerLost), vote(2, 5, 1), vote(2, 6, 1)], &[]);
+}
+
+#[test]
+fn vote_that_was_synced_outlives_a_power_loss() {
+    let told = [vote(2, 5, 0), synced(2, 5, Some(0)), promise(2, 5, 0)];
+    check(&told, &[promise(2, 5, 0), vote(2, 6, 1), synced(2, 6, Some(1)), promise(2, 6, 1)], &[]);
+    for reason in [StopReason::PowerLost, StopReason::VolumeDetached, StopReason::Killed] {
+        check(&told, &[stops(2, reason), promise(2, 5, 0)], &[]);
+        check(&told, &[stops(2, reason), vote(2, 5, 1)], &["election safety"]);
+        check(&told, &[stops(2, reason), vote(2, 4, 0)], &["election safety"]);
+    }
+    // What was written and not synced went with the power; what was synced before it stays.
+    check(&told, &[vote(2, 6, 1), stops(2, StopReason::PowerLost), vote(2, 6, 0)], &[]);
+    check(&told, &[vote(2, 6, 1), stops(2, StopReason::PowerLost), vote(2, 5, 1)], &["election safety"]);
+}
+
+#[test]
+fn vote_is_on_disk_before_it_is_told() {
+    check(&[], &[promise(2, 5, 0)], &["election safety"]);
+    check(&[vote(2, 5, 0)], &[promise(2, 5, 0)], &["election safety"]);
+    check(&[vote(2, 4, 0), synced(2, 4, Some(0)), vote(2, 5, 0)], &[promise(2, 5, 0)], &["election safety"]);
+    check(&[hard_state(2, 5, None), synced(2, 5, None)], &[promise(2, 5, 0)], &["election safety"]);
+    // Who has a later term on disk votes in the earlier one no more.
+    check(&[hard_state(2, 6, None), synced(2, 6, None)], &[promise(2, 5, 0)], &[]);
+    // Two votes of one term in one write: the disk has the second only, and others are told both.
+    check(&[vote(2, 5, 1), synced(2, 5, Some(1))], &[promise(2, 5, 0), promise(2, 5, 1)], &["election safety"]);
+    check(&[hard_state(2, 6, None), synced(2, 6, None)], &[promise(2, 5, 0), promise(2, 5, 1)], &["election safety"]);
 }
 
 #[test]

@@ -189,10 +189,14 @@ fn refused(reason: RefuseReason) -> &'static str {
 
 fn describe_raft(raft: RaftRecord, scenario: &Scenario) -> String {
     let name = |m| text::member(scenario, m);
+    let peer = |m: crate::ids::MemberId, index| name(crate::ids::MemberId { index, ..m });
     match raft {
-        RaftRecord::Voted { member, term, candidate } => {
-            let candidate = crate::ids::MemberId { cluster: member.cluster, index: candidate };
-            format!("{} votes for {} in term {term}", name(member), name(candidate))
+        RaftRecord::HardState { member, term, vote, synced } => {
+            let vote = vote.map_or_else(String::new, |candidate| format!(" and its vote for {}", peer(member, candidate)));
+            format!("{} {} term {term}{vote}", name(member), if synced { "has on disk" } else { "writes" })
+        }
+        RaftRecord::Promised { member, term, candidate } => {
+            format!("{} tells its vote for {} in term {term}", name(member), peer(member, candidate))
         }
         RaftRecord::Led { member, term, last } => format!("{} leads term {term} from index {last}", name(member)),
         RaftRecord::Appended { member, index, term, .. } => format!("{} appends {index} (term {term})", name(member)),

@@ -110,7 +110,8 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
 
 fn member_in(raft: &RaftRecord) -> MemberId {
     match raft {
-        RaftRecord::Voted { member, .. }
+        RaftRecord::HardState { member, .. }
+        | RaftRecord::Promised { member, .. }
         | RaftRecord::Led { member, .. }
         | RaftRecord::Appended { member, .. }
         | RaftRecord::Truncated { member, .. }

@@ -124,6 +124,16 @@ fn planted_forgotten_vote_is_caught() {
     check_planted(PlantedBug::ForgetVote, "election safety");
 }
 
+#[test]
+fn planted_promise_before_the_write_is_caught() {
+    check_planted(PlantedBug::PromiseBeforeWrite, "election safety");
+}
+
+#[test]
+fn planted_promise_before_the_sync_is_caught() {
+    check_planted(PlantedBug::PromiseBeforeSync, "election safety");
+}
+
 /// The files of `tests/regressions/<kind>/`, with their paths.
 pub(crate) fn regressions(kind: &str) -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(kind);

@@ -45,9 +45,6 @@ impl Raft {
         }
         let term = if pre_vote { self.term + 1 } else { self.term };
         self.note(Note::Campaign { term, pre_vote });
-        if !pre_vote {
-            self.note(Note::Voted { candidate: self.me });
-        }
         for to in self.conf_state.quorum.voters().iter().filter(|&to| to != self.me) {
             let mut ask = Message::new(if pre_vote { Kind::PreVote } else { Kind::Vote }, self.me, to);
             ask.term = term;
@@ -94,7 +91,6 @@ impl Raft {
         if may && real {
             self.clock.reset(now);
             self.vote = Some(ask.from);
-            self.note(Note::Voted { candidate: ask.from });
         }
     }
 

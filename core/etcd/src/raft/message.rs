@@ -98,4 +98,13 @@ impl Message {
             snapshot: None,
         }
     }
+
+    /// Candidate that the sender tells others it votes for: itself where it asks for votes, whom it answers where it grants one.
+    pub const fn promised_vote(&self) -> Option<u8> {
+        match self.kind {
+            Kind::Vote => Some(self.from),
+            Kind::VoteResponse if !self.reject => Some(self.to),
+            _ => None,
+        }
+    }
 }

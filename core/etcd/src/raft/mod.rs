@@ -104,6 +104,10 @@ pub enum PlantedBug {
     CommitOldTerm,
     /// Forgets on restart whom it voted for.
     ForgetVote,
+    /// Tells its vote before the vote is written.
+    PromiseBeforeWrite,
+    /// Tells its vote while the vote is being written: it may still be lost with the power.
+    PromiseBeforeSync,
 }
 
 /// What a member is.

@@ -35,11 +35,6 @@ pub enum Note {
         /// Why it steps down.
         reason: StepDownReason,
     },
-    /// Voted for `candidate` in its term.
-    Voted {
-        /// For whom.
-        candidate: u8,
-    },
     /// Entries are new.
     Appended {
         /// The first.

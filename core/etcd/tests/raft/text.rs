@@ -62,7 +62,7 @@ pub(crate) fn read_state(at: u8, ReadState { context, index }: ReadState) -> Str
 pub(crate) fn note(note: &Note, raft: &Raft, labels: &[String]) -> Option<String> {
     let me = name(raft.me);
     Some(match *note {
-        Note::Elected | Note::Voted { .. } => return None,
+        Note::Elected => return None,
         Note::Campaign { term, pre_vote: true } => format!("{me} starts a pre-vote for term {term}"),
         Note::Campaign { term, pre_vote: false } => format!("{me} campaigns for term {term}"),
         Note::SteppedDown { term, reason } => {
