@@ -29,8 +29,8 @@ impl EtcdCluster {
         let server = member.process.server_mut().expect("its process serves");
         let backend = &mut server.backend;
         backend.operations = 0;
-        let (transfer, sync) = member.disk.commit(std::mem::take(&mut backend.dirty), options.syncs);
-        server.writes.begin(ctx.now, Lane::Database, transfer, sync);
+        let work = member.disk.commit(std::mem::take(&mut backend.dirty), options.syncs);
+        server.writes.begin(ctx.now, Lane::Database, work, member.disk.slowdown());
         let (end, shares) = (server.writes.end(Lane::Database), server.writes.transfers(Lane::Log));
         member.arm(ProcessTimer::Committed, end, ctx);
         if shares {
@@ -38,12 +38,11 @@ impl EtcdCluster {
         }
     }
 
-    /// The log has begun to be written: a commit that is still being transferred ends later.
+    /// The end of a commit has moved: the log has begun to be written, or the disk has another speed.
     pub(super) fn commit_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let member = &mut self.members[index as usize];
-        let writes = &member.process.server().expect("its process serves").writes;
-        if member.is_locked() && writes.transfers(Lane::Database) {
-            let end = writes.end(Lane::Database);
+        if member.is_locked() {
+            let end = member.process.server().expect("its process serves").writes.end(Lane::Database);
             member.arm(ProcessTimer::Committed, end, ctx);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::raft::ConfState;
 use crate::raft::log::Log;
-use zonefall_kernel::dist::scale;
+use crate::volume::{Slowdown, Work};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::Duration;
 use zonefall_scenario::ids::FaultId;
@@ -66,16 +66,16 @@ impl Disk {
         self.lost == 0
     }
 
-    /// Times to write `bytes` to the log, alone, and to sync them.
-    pub fn sync(&mut self, bytes: u64) -> (Duration, Duration) {
+    /// A write of `bytes` to the log, with its sync.
+    pub fn sync(&mut self, bytes: u64) -> Work {
         let k = self.syncs;
         self.syncs += 1;
         let sync = self.speed.fsync.sample(|| self.draws.draw(k));
         self.write(bytes, sync)
     }
 
-    /// Times to write `bytes` to the database, alone, and to sync them so many times.
-    pub fn commit(&mut self, bytes: u64, syncs: u8) -> (Duration, Duration) {
+    /// A write of `bytes` to the database, with so many syncs.
+    pub fn commit(&mut self, bytes: u64, syncs: u8) -> Work {
         let first = self.commits;
         self.commits += u64::from(syncs);
         let syncs = (first..self.commits).map(|k| self.speed.fsync.sample(|| self.commit_draws.draw(k)));
@@ -83,28 +83,26 @@ impl Disk {
         self.write(bytes, sync)
     }
 
-    fn write(&self, bytes: u64, sync: Duration) -> (Duration, Duration) {
+    fn write(&self, bytes: u64, sync: Duration) -> Work {
         let operations = |iops| Duration::of_transfer(bytes.div_ceil(IO_BYTES), iops);
         let least = self.speed.iops.map_or(Duration::ZERO, operations);
-        let transfer = Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least);
-        let both = self.slow(transfer + sync);
-        let transfer = self.slowed.iter().fold(transfer, |time, &(_, _, factor)| scale(time, factor));
-        (transfer, both - transfer)
+        Work { transfer: Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least), sync }
     }
 
     /// Typical time of an fsync.
     pub fn typical_sync(&self) -> Duration {
-        self.slow(self.speed.fsync.typical())
+        self.slowdown().of(self.speed.fsync.typical())
     }
 
     /// Bytes per second now.
     pub fn bytes_per_s(&self) -> u64 {
-        let factor: f64 = self.slowed.iter().map(|(_, _, factor)| factor).product();
-        ((self.speed.bytes_per_s as f64 / factor) as u64).max(1)
+        ((self.speed.bytes_per_s as f64 / self.slowdown().factor) as u64).max(1)
     }
 
-    fn slow(&self, usual: Duration) -> Duration {
-        self.slowed.iter().fold(usual, |time, &(_, add, factor)| scale(time, factor) + add)
+    /// How much slower than usual it is: the factors of all faults multiply and what they add adds up, in whatever order they came.
+    pub fn slowdown(&self) -> Slowdown {
+        let (factors, added) = (self.slowed.iter().map(|(_, _, factor)| factor), self.slowed.iter().map(|(_, add, _)| *add));
+        Slowdown { factor: factors.product(), add: added.fold(Duration::ZERO, Duration::saturating_add) }
     }
 
     /// A fault slows it down.
@@ -115,5 +113,28 @@ impl Disk {
     /// The fault is over.
     pub fn recover(&mut self, fault: FaultId) {
         self.slowed.retain(|(id, ..)| *id != fault);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_kernel::dist::Latency;
+
+    #[test]
+    fn overlapping_faults_slow_a_disk_alike_in_any_order() {
+        let ms = Duration::from_millis;
+        let speed = Speed { fsync: Latency::Constant(ms(2)), bytes_per_s: 1_000_000, iops: None };
+        let faults = [(FaultId(1), ms(3_000), 6.0), (FaultId(2), ms(500), 10.0)];
+        for order in [[0, 1], [1, 0]] {
+            let mut disk = Disk::new(speed.clone(), 1, 1, None);
+            for (fault, add, factor) in order.map(|k| faults[k]) {
+                disk.slow_down(fault, add, factor);
+            }
+            // What one fault adds is not multiplied by the other.
+            assert_eq!((disk.typical_sync(), disk.bytes_per_s()), (ms(2 * 60 + 3_500), 16_666));
+            disk.recover(FaultId(1));
+            assert_eq!((disk.typical_sync(), disk.bytes_per_s()), (ms(2 * 10 + 500), 100_000));
+        }
     }
 }

@@ -294,10 +294,16 @@ impl EtcdCluster {
         ctx: &mut EtcdCtx<'_>,
     ) {
         self.resume(ctx);
-        let disk = &mut self.members[index as usize].disk;
+        let member = &mut self.members[index as usize];
+        let before = member.disk.slowdown();
         match slow {
-            Some((add, factor)) => disk.slow_down(fault, add, factor),
-            None => disk.recover(fault),
+            Some((add, factor)) => member.disk.slow_down(fault, add, factor),
+            None => member.disk.recover(fault),
+        }
+        if let Some(server) = member.process.server_mut() {
+            server.writes.change_speed(ctx.now, before, member.disk.slowdown());
+            self.write_moves(index, ctx);
+            self.commit_moves(index, ctx);
         }
         ctx.fx.service_changed.push(self.id);
     }

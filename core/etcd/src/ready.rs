@@ -161,8 +161,8 @@ impl EtcdCluster {
         server.written = state;
         let write = Write { since: ctx.now, last: server.raft.log.last(), state: server.written, held };
         server.write = Some(write);
-        let (transfer, sync) = member.disk.sync(bytes);
-        server.writes.begin(ctx.now, Lane::Log, transfer, sync);
+        let work = member.disk.sync(bytes);
+        server.writes.begin(ctx.now, Lane::Log, work, member.disk.slowdown());
         let (end, shares) = (server.writes.end(Lane::Log), server.writes.transfers(Lane::Database));
         member.arm(ProcessTimer::Synced, end, ctx);
         if shares {
@@ -172,7 +172,7 @@ impl EtcdCluster {
         self.promise_early(PlantedBug::PromiseBeforeSync, index, ctx);
     }
 
-    /// The database has begun to be written: the log's write, still being transferred, ends later.
+    /// The end of the log's write has moved: the database has begun to be written, or the disk has another speed.
     pub(super) fn write_moves(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let server = self.server_mut(index);
         if server.write.is_some() {

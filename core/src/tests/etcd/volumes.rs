@@ -1,10 +1,13 @@
 //! Volumes that go, come back empty, and pass from a member to its successor.
 
-use super::{CLUSTER, at, faulty, full, member, puts, records, report};
+use std::sync::Arc;
+
+use super::{CLUSTER, at, check_modes, faulty, full, member, puts, records, report};
 use crate::ids::{NodeId, VolumeId};
 use crate::kernel::dist::Latency;
 use crate::kernel::time::{Duration, Time};
-use crate::record::{EtcdRecord, Record, RefuseReason};
+use crate::record::{EtcdRecord, RaftRecord, Record, RefuseReason};
+use crate::run::run_checked;
 use crate::scenario::{DiskSlow, Fault, FaultTarget, MemberChange, NodeCrash, Operation, PlannedFault, Scenario, VolumeLost};
 
 fn lost(at_s: u64, lasts_s: u64) -> PlannedFault {
@@ -77,6 +80,32 @@ fn a_successor_inherits_a_slow_disk() {
     };
     let (slow, quick) = (catches_up_in(60), catches_up_in(10));
     assert!(slow > quick, "{slow} on the slow disk, {quick} on the same once it was over");
+}
+
+#[test]
+fn writes_that_a_stalled_disk_held_up_end_soon_after_it_is_healthy() {
+    // Two faults, neither over before the other: each write begun under both would take 20 minutes and more.
+    let slow = |add_s, factor| {
+        let add = Duration::from_secs(add_s);
+        Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(2)), add, factor })
+    };
+    let mut scenario = faulty(4, slow(600, 2.0));
+    scenario.faults.push(PlannedFault { at: at(61), lasts: Some(Duration::from_secs(5)), fault: slow(600, 10.0) });
+    scenario.clients = vec![puts(20)].into();
+    let mut applied = Vec::new();
+    run_checked(&Arc::new(scenario.clone()), 1, full(), &mut |when, record: &Record| {
+        if let Record::Etcd(EtcdRecord::Raft(RaftRecord::Applied { member: who, index, .. })) = *record {
+            applied.push((when, who, index));
+        }
+    });
+    let last = |who, until| {
+        let before = applied.iter().filter(|(when, m, _)| *m == member(who) && *when < until);
+        before.map(|(.., index)| *index).max().expect("it applies")
+    };
+    let behind = |until| last(0, until).saturating_sub(last(2, until));
+    assert!(behind(at(66)) > 50, "it is behind while its disk is stalled: {}", behind(at(66)));
+    assert!(behind(at(67)) < 10, "and not a second after: {}", behind(at(67)));
+    check_modes(&scenario, 1);
 }
 
 #[test]
