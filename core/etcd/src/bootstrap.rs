@@ -137,7 +137,7 @@ impl EtcdCluster {
         cluster
     }
 
-    /// Makes `leader` lead a settled cluster from time zero, as if elected long ago.
+    /// Makes `leader` lead a settled cluster from time zero, as if elected long ago: where it is between two checks of its quorum is drawn.
     pub fn start_warm(&mut self, spec: &EtcdClusterSpec, ctx: &mut EtcdCtx<'_>) {
         let Some(leader) = spec.initial_leader else { return };
         for index in 0..self.members.len() {
@@ -152,8 +152,11 @@ impl EtcdCluster {
             }
         }
         let behind: Vec<Option<u64>> = spec.members.iter().map(|member| member.behind.map(|(revision, _)| revision)).collect();
+        let phases = Draws::new(self.seed, Purpose::Phase, CHECK_QUORUM | entity(self.id, usize::from(leader), 0xFF));
+        let heartbeats = phases.draw(0).below(self.config.election_heartbeats);
         let server = self.server_mut(leader);
         server.raft.start_as_leader(&behind);
+        server.raft.heartbeats = heartbeats;
         self.after(leader, ctx);
         for index in 0..self.members.len() as u8 {
             if self.members[index as usize].process.serves() {
@@ -228,6 +231,8 @@ fn stands_by(spec: &EtcdClusterSpec, index: u8) -> bool {
 
 /// Active-passive clusters among the random draws.
 const PASSIVE: u64 = 1 << 48;
+/// Leaders' checks of their quorum among the random draws.
+const CHECK_QUORUM: u64 = 1 << 49;
 
 fn initial_conf_state(spec: &EtcdClusterSpec) -> ConfState {
     let select = |learner: bool| -> Members {
