@@ -9,7 +9,7 @@ use zonefall_etcd::restore::RestorePhase;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::spec::KubeModel;
 use zonefall_kube::spec::gardener::{FailureTolerance, Migration};
-use zonefall_kube::spec::scheduler::{Seed, choose};
+use zonefall_kube::spec::scheduler::Seed;
 use zonefall_network::HostId;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{EtcdId, KubeClusterId, SeedId, WorkloadId, ZoneId};
@@ -115,8 +115,8 @@ impl Garden {
         if from == migration.to {
             return Err(MigrationDenial::Same);
         }
-        let seeds = [self.seed(migration.to, scenario)];
-        choose(Some(self.seed(from, scenario).region), tolerance, &seeds).map_err(MigrationDenial::Seed)?;
+        let region = Some(self.seed(from, scenario).region);
+        self.seed(migration.to, scenario).admit(region, tolerance).map_err(MigrationDenial::Seed)?;
         Ok(from)
     }
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Workload;
 use super::labels::Symbol;
-use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, WorkloadId, ZoneId};
+use super::scheduler::{self, SeedRejection};
+use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, TiVec, WorkloadId, ZoneId};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Time;
 
@@ -86,6 +87,8 @@ pub struct Shoot {
     pub recovery: Recovery,
     /// Where its control plane runs at the start; `None`: no seed takes it.
     pub hosted: Option<Hosted>,
+    /// Why no seed takes it, where none does: the scheduler's reason for each.
+    pub rejections: TiVec<SeedId, SeedRejection>,
     /// Where it may run later, if it is moved there.
     pub elsewhere: Vec<Hosted>,
 }
@@ -94,6 +97,12 @@ impl Shoot {
     /// Every seed that hosts it, or may.
     pub fn places(&self) -> impl Iterator<Item = &Hosted> {
         self.hosted.iter().chain(&self.elsewhere)
+    }
+
+    /// Why it has no control plane, in the form of the scheduler's event; `None`: a seed hosts it. `name` gives the name of each seed.
+    pub fn pending<'a>(&self, name: impl Fn(SeedId) -> &'a str) -> Option<String> {
+        let rejections = self.rejections.iter_enumerated().map(|(seed, why)| (name(seed), *why));
+        self.hosted.is_none().then(|| scheduler::describe(rejections))
     }
 }
 

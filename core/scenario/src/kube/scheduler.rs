@@ -2,8 +2,10 @@
 //! `pkg/scheduler/controller/shoot/reconciler.go`).
 //!
 //! ```text
-//!  seeds --filter: room, zones--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
+//!  seeds --filter: zones, capacity--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
 //! ```
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,45 +24,74 @@ pub struct Seed {
     pub shoots: u32,
 }
 
-/// Why there is no seed for a shoot: what the last seeds lacked.
+/// Why a seed does not suit a shoot: the first filter that it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedRejection {
-    /// None has room.
+    /// It hosts as many shoots as it may.
     Full,
-    /// None that has room spans zones.
+    /// It is not multi-zonal, and the shoot is to survive a zone.
     NotMultiZonal,
-    /// None that would do is in the shoot's region.
+    /// It is in another region than the shoot.
     OtherRegion,
+}
+
+impl fmt::Display for SeedRejection {
+    /// In the scheduler's words, of one seed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "seed does not have available capacity for shoots",
+            Self::NotMultiZonal => "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'",
+            Self::OtherRegion => "seed is in another region",
+        })
+    }
+}
+
+impl Seed {
+    /// Whether it suits a shoot of this region (`None`: it does not matter) and failure tolerance.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn admit(&self, region: Option<u16>, tolerance: FailureTolerance) -> Result<(), SeedRejection> {
+        if tolerance == FailureTolerance::Zone && !self.multi_zonal {
+            return Err(SeedRejection::NotMultiZonal);
+        }
+        if self.shoots >= self.allocatable {
+            return Err(SeedRejection::Full);
+        }
+        if region.is_some_and(|region| region != self.region) {
+            return Err(SeedRejection::OtherRegion);
+        }
+        Ok(())
+    }
 }
 
 /// The seed (a place in the list) for a shoot of this region (`None`: it does not matter) and failure tolerance. A multi-zonal seed is chosen for a shoot that does
 /// not need it only where no single-zonal one is suitable, however full these are. Of equals, the first.
 ///
 /// # Errors
-/// Why there is none.
-pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, SeedRejection> {
-    let needs_zones = tolerance == FailureTolerance::Zone;
-    let left: Vec<(usize, &Seed)> = seeds.iter().enumerate().collect();
-    let left = keep(left, |seed| seed.shoots < seed.allocatable, SeedRejection::Full)?;
-    let left = keep(left, |seed| seed.multi_zonal || !needs_zones, SeedRejection::NotMultiZonal)?;
-    let left = keep(left, |seed| region.is_none_or(|region| seed.region == region), SeedRejection::OtherRegion)?;
-    let best = left.into_iter().min_by_key(|(_, seed)| (seed.multi_zonal && !needs_zones, seed.shoots));
-    Ok(best.expect("some are left").0)
+/// Why each seed does not suit it, in the order of the list.
+pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, Vec<SeedRejection>> {
+    let answers: Vec<_> = seeds.iter().map(|seed| seed.admit(region, tolerance)).collect();
+    let suitable = seeds.iter().enumerate().filter(|(s, _)| answers[*s].is_ok());
+    let score = |seed: &Seed| (seed.multi_zonal && tolerance != FailureTolerance::Zone, seed.shoots);
+    match suitable.min_by_key(|(_, seed)| score(seed)) {
+        Some((s, _)) => Ok(s),
+        None => Err(answers.into_iter().filter_map(Result::err).collect()),
+    }
 }
 
-/// Those that fit, at least one.
-fn keep(
-    mut seeds: Vec<(usize, &Seed)>,
-    fits: impl Fn(&Seed) -> bool,
-    otherwise: SeedRejection,
-) -> Result<Vec<(usize, &Seed)>, SeedRejection> {
-    seeds.retain(|(_, seed)| fits(seed));
-    if seeds.is_empty() { Err(otherwise) } else { Ok(seeds) }
+/// Why no seed takes a shoot, in the form of the scheduler's event (`0/2 seed cluster candidate(s) are eligible for scheduling: {...}`), from
+/// each seed's name and what excludes it.
+pub fn describe<'a>(rejections: impl ExactSizeIterator<Item = (&'a str, SeedRejection)>) -> String {
+    let count = rejections.len();
+    let each: Vec<_> = rejections.map(|(seed, why)| format!("{seed} => {why}")).collect();
+    format!("0/{count} seed cluster candidate(s) are eligible for scheduling: {{{}}}", each.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::FailureTolerance::{Node, None, Zone};
+    use super::SeedRejection::{Full, NotMultiZonal, OtherRegion};
     use super::*;
 
     const HERE: u16 = 7;
@@ -80,10 +111,12 @@ mod tests {
             // Multi-zonal where nothing else is left.
             (Node, vec![seed(true, 5), seed(false, 10), seed(true, 4)], Ok(2)),
             (None, vec![Seed { region: 8, ..seed(false, 0) }, seed(true, 0)], Ok(1)),
-            (None, vec![], Err(SeedRejection::Full)),
-            (Node, vec![seed(false, 10), seed(true, 11)], Err(SeedRejection::Full)),
-            (Zone, vec![seed(false, 0), seed(true, 10)], Err(SeedRejection::NotMultiZonal)),
-            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(SeedRejection::OtherRegion)),
+            (None, vec![], Err(vec![])),
+            (Node, vec![seed(false, 10), seed(true, 11)], Err(vec![Full, Full])),
+            // Each for the first filter that it fails.
+            (Zone, vec![seed(false, 10), seed(true, 10)], Err(vec![NotMultiZonal, Full])),
+            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(vec![NotMultiZonal, OtherRegion])),
+            (Node, vec![Seed { region: 8, ..seed(true, 10) }], Err(vec![Full])),
         ] {
             assert_eq!(choose(Some(HERE), tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
         }
@@ -94,7 +127,20 @@ mod tests {
         let elsewhere = [Seed { region: 8, ..seed(false, 0) }];
         assert_eq!(
             (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
-            (Err(SeedRejection::OtherRegion), Ok(0))
+            (Err(vec![OtherRegion]), Ok(0))
         );
+    }
+
+    /// The message of `filterCandidates`; "should fail because it cannot find a seed cluster due to non-tolerated taints" in
+    /// `reconciler_test.go` has its form.
+    #[test]
+    fn rejections_read_like_the_event_of_the_scheduler() {
+        let text = describe([("seed-1", Full), ("seed-2", OtherRegion)].into_iter());
+        assert_eq!(
+            text,
+            "0/2 seed cluster candidate(s) are eligible for scheduling: \
+             {seed-1 => seed does not have available capacity for shoots, seed-2 => seed is in another region}"
+        );
+        assert_eq!(describe([].into_iter()), "0/0 seed cluster candidate(s) are eligible for scheduling: {}");
     }
 }

@@ -220,6 +220,34 @@ fn shoots_find_their_seeds() {
     let scenario = read(&raw.to_string());
     let seeds: Vec<_> = scenario.kube.shoots.iter().map(|shoot| shoot.hosted.as_ref().map(|hosted| hosted.seed.0)).collect();
     assert_eq!(seeds, [Some(1), Some(0), Some(0), None, None]);
+    let name = |seed: SeedId| scenario.kube.seeds[seed].name.as_str();
+    let pending: Vec<_> = scenario.kube.shoots.iter().filter_map(|shoot| shoot.pending(name)).collect();
+    let full = "seed does not have available capacity for shoots";
+    let narrow = "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'";
+    let event = |why: [&str; 2]| {
+        let [seed, small] = why;
+        format!("0/2 seed cluster candidate(s) are eligible for scheduling: {{seed => {seed}, small => {small}}}")
+    };
+    assert_eq!(pending, [event([full, full]), event([full, narrow])]);
+}
+
+/// Once for each entry of the file, whose shoots are all alike.
+#[test]
+fn a_shoot_that_no_seed_takes_is_warned_of() {
+    let warnings = |allocatable: u32, shoots: Value| {
+        let mut raw = landscape(shoots);
+        raw["seeds"][0]["allocatable_shoots"] = json!(allocatable);
+        read(&raw.to_string()).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let shoots = || json!([{"name": "a", "count": 2}, {"name": "b", "count": 2}, {"name": "c"}]);
+    let expected = "expected seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with a pool without taints \
+                    that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone \
+                    Failure Tolerance)";
+    let why = "control planes that are never created: 0/1 seed cluster candidate(s) are eligible for scheduling: {seed => seed does not \
+               have available capacity for shoots}";
+    let of = |path: &str, count: &str| format!("{path}: {expected}; found {count} {why}");
+    assert_eq!(warnings(5, shoots()), Vec::<String>::new());
+    assert_eq!(warnings(3, shoots()), [of("shoots[1]", "1 of 2"), of("shoots[2]", "1 of 1")]);
 }
 
 /// Other names of zones, in the same places, change names only.

@@ -133,6 +133,12 @@ fn shoots() {
         json!("sed"),
         "shoots[0].seed: expected the name of a seed: \"seed\" (did you mean \"seed\"?); found \"sed\"",
     );
+    check("/seeds/0/allocatable_shoots", json!(1), "");
+    check(
+        "/seeds/0/allocatable_shoots",
+        json!(0),
+        "shoots[0].seed: expected a seed that takes another shoot: this one has `allocatable_shoots` 0; found \"seed\", for shoot \"s\": it has the maximum number of shoots scheduled on it",
+    );
     check(
         "/shoots/-",
         json!({"name": "s"}),

@@ -17,7 +17,7 @@ use crate::kube::controllers::Controllers;
 use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
-use crate::kube::scheduler;
+use crate::kube::scheduler::{self, SeedRejection};
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
@@ -161,6 +161,7 @@ impl ShootPlacement<'_> {
                 let expected = "zonal, or another `recovery`: a regional volume follows its pod and is not replaced";
                 ctx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", expected);
             }
+            let before = self.shoots.len();
             for k in 1..=entry.count {
                 let errors = ctx.errors.len();
                 self.shoot(ctx, &path, entry, k, &components, &etcd, &mut names);
@@ -169,6 +170,19 @@ impl ShootPlacement<'_> {
                     break;
                 }
             }
+            self.warn_of_pending(ctx, &path, before);
+        }
+    }
+
+    /// Warns of shoots that no seed takes, among those from `first` on, which the file has at `path`.
+    fn warn_of_pending(&self, ctx: &mut CheckCtx<'_>, path: &str, first: usize) {
+        let name = |seed: SeedId| self.lowering.clusters[usize::from(seed)].seed.name.as_str();
+        let all = &self.shoots[first..];
+        let pending: Vec<_> = all.iter().filter_map(|shoot| shoot.pending(name)).collect();
+        if let [why, ..] = &pending[..] {
+            let found = format!("{} of {} control planes that are never created: {why}", pending.len(), all.len());
+            let expected = format!("seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with {MULTI_ZONAL}");
+            ctx.warn(path, found, expected);
         }
     }
 
@@ -193,9 +207,9 @@ impl ShootPlacement<'_> {
         if ctx.errors.len() > errors {
             return;
         }
-        let seed = match &entry.seed {
-            Some(seed) => self.named(ctx, path, seed, entry.failure_tolerance),
-            None => self.best(entry.failure_tolerance),
+        let (seed, rejections) = match &entry.seed {
+            Some(seed) => (self.named(ctx, path, seed, &name, entry.failure_tolerance), Vec::new()),
+            None => self.best(entry.failure_tolerance).map_or_else(|rejections| (None, rejections), |seed| (Some(seed), Vec::new())),
         };
         let mut shoot = Shoot {
             name,
@@ -203,6 +217,7 @@ impl ShootPlacement<'_> {
             tolerance: entry.failure_tolerance,
             recovery: entry.recovery,
             hosted: None,
+            rejections: rejections.into(),
             elsewhere: Vec::new(),
         };
         self.wishes(&shoot.name);
@@ -225,30 +240,43 @@ impl ShootPlacement<'_> {
         }
     }
 
-    /// The seed that the file names.
-    fn named(&mut self, ctx: &mut CheckCtx<'_>, path: &str, name: &str, tolerance: FailureTolerance) -> Option<usize> {
-        let s = self.seeds.find(ctx, &format!("{path}.seed"), name)?;
+    /// The seed that the file names, if it may host the shoot as well (gardener/gardener `plugin/pkg/shoot/validator`,
+    /// `validateScheduling`).
+    fn named(
+        &mut self,
+        ctx: &mut CheckCtx<'_>,
+        path: &str,
+        seed: &str,
+        shoot: &str,
+        tolerance: FailureTolerance,
+    ) -> Option<usize> {
+        let path = format!("{path}.seed");
+        let s = self.seeds.find(ctx, &path, seed)?;
         let site = &self.lowering.clusters[s];
-        if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
-            let expected = format!("a seed that is multi-zonal: one with {MULTI_ZONAL}");
-            if site.valid {
-                ctx.error(&format!("{path}.seed"), format!("{}, for a shoot with failure tolerance zone", quote(name)), expected);
-            }
-            return None;
+        let (found, expected) = match candidate(site).admit(None, tolerance) {
+            Ok(()) => return Some(s),
+            Err(SeedRejection::NotMultiZonal) => (
+                format!("{}, for a shoot with failure tolerance zone", quote(seed)),
+                format!("a seed that is multi-zonal: one with {MULTI_ZONAL}"),
+            ),
+            Err(SeedRejection::Full | SeedRejection::OtherRegion) => (
+                format!("{}, for shoot {}: it has the maximum number of shoots scheduled on it", quote(seed), quote(shoot)),
+                format!("a seed that takes another shoot: this one has `allocatable_shoots` {}", site.seed.allocatable_shoots),
+            ),
+        };
+        if site.valid {
+            ctx.error(&path, found, expected);
         }
-        Some(s)
+        None
     }
 
     /// The seed that gardener-scheduler would choose, whatever the region: a file's shoots have none.
-    fn best(&self, tolerance: FailureTolerance) -> Option<usize> {
+    ///
+    /// # Errors
+    /// Why each seed does not suit it.
+    fn best(&self, tolerance: FailureTolerance) -> Result<usize, Vec<SeedRejection>> {
         let seeds = self.lowering.clusters.iter().filter(|site| site.hosts_shoots);
-        let seed = |site: &ClusterDraft| scheduler::Seed {
-            region: 0,
-            multi_zonal: site.seed.multi_zonal,
-            allocatable: site.seed.allocatable_shoots,
-            shoots: site.shoots,
-        };
-        scheduler::choose(None, tolerance, &seeds.map(seed).collect::<Vec<_>>()).ok()
+        scheduler::choose(None, tolerance, &seeds.map(candidate).collect::<Vec<_>>())
     }
 
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
@@ -326,5 +354,15 @@ impl ShootPlacement<'_> {
             budgets: Vec::new(),
         });
         Some(())
+    }
+}
+
+/// A seed as the scheduler sees it.
+const fn candidate(site: &ClusterDraft) -> scheduler::Seed {
+    scheduler::Seed {
+        region: 0,
+        multi_zonal: site.seed.multi_zonal,
+        allocatable: site.seed.allocatable_shoots,
+        shoots: site.shoots,
     }
 }
