@@ -4,32 +4,34 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use zonefall_core::gardener::capacity::{Constraint, Figure, Headroom, Needed, Plan, SeedPlan, ShootLimit, plan};
-use zonefall_core::scenario::kube::gardener::FailureTolerance;
+use zonefall_core::observe::kube::pending::pending;
+use zonefall_core::report::PendingReport;
 use zonefall_core::scenario::text;
 
 use crate::args::Format;
 use crate::output::{DIM, HEAD, print, width};
 use crate::page::Page;
-use crate::{OK, input};
+use crate::{OK, input, kube};
 
 pub(crate) fn capacity(file: &Path, format: Format) -> Result<u8> {
     let scenario = input::scenario(Some(file))?;
     let plan = plan(&scenario).ok_or_else(|| anyhow!("{}: no seeds, so there is no capacity to plan", file.display()))?;
     let text = match format {
-        Format::Table => table(&plan, &Page::new(width())),
+        Format::Table => table(&plan, pending(&scenario).as_ref(), &Page::new(width())),
         Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
     };
     print(&text)?;
     Ok(OK)
 }
 
-fn table(plan: &Plan, page: &Page) -> String {
+fn table(plan: &Plan, pending: Option<&PendingReport>, page: &Page) -> String {
     let hosted: u32 = plan.seeds.iter().map(|seed| seed.hosted).sum();
     let beside = if hosted > 0 { format!(", in addition to the {hosted} already hosted") } else { String::new() };
-    let mut parts = vec![format!(
+    let mut parts: Vec<String> = kube::pending_control_planes(pending, page).into_iter().collect();
+    parts.push(format!(
         "{HEAD}Headroom for shoots{HEAD:#} {DIM}(of one failure tolerance, on each seed{beside}){DIM:#}\n{}",
         bounds(plan, page, &|room| Some(&room.all_zones), false)
-    )];
+    ));
     if plan.seeds.iter().any(|seed| seed.needed_after_zone_loss.is_some()) {
         parts.push(format!(
             "{HEAD}Headroom after the loss of a zone{HEAD:#} {DIM}(all pods that can move are scheduled elsewhere){DIM:#}\n{}",
@@ -46,7 +48,7 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLi
     let rows = rooms.map(|(seed, room)| {
         let bound = which(room);
         let told = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let mut row = vec![seed.name.clone(), tolerance(room.failure_tolerance).to_owned()];
+        let mut row = vec![seed.name.clone(), room.failure_tolerance.describe().to_owned()];
         row.push(told(bound.map(|bound| bound.shoots.to_string())));
         if lost {
             row.push(told(bound.and_then(|bound| bound.zone.clone())));
@@ -106,14 +108,6 @@ const fn name(constraint: Constraint) -> &'static str {
         Constraint::Volumes => "volumes",
         Constraint::Pods => "pods",
         Constraint::Maximum => "pool maximum",
-    }
-}
-
-const fn tolerance(tolerance: FailureTolerance) -> &'static str {
-    match tolerance {
-        FailureTolerance::None => "none",
-        FailureTolerance::Node => "node",
-        FailureTolerance::Zone => "zone",
     }
 }
 

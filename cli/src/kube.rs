@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PodPhase, Report,
-    ServiceReport,
+    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PendingReport, PodPhase,
+    Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -31,6 +31,12 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Machines at the end", machines(report, page)),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// Control planes that are not there; `None`: all are.
+pub(crate) fn pending_control_planes(pending: Option<&PendingReport>, page: &Page) -> Option<String> {
+    let rows = pending?.rows().into_iter().map(Vec::from);
+    Some(format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
 }
 
 fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {

@@ -16,6 +16,7 @@ use crate::{kube, prices};
 /// The whole report, with ANSI styles.
 pub(crate) fn report(report: &Report, page: &Page) -> String {
     let mut parts = vec![opening(report, page)];
+    parts.extend(kube::pending_control_planes(report.pending.as_ref(), page));
     for (name, cluster) in &report.etcd {
         parts.extend(cluster_parts(name, cluster, report, page));
     }

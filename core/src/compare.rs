@@ -68,6 +68,9 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("volumes", "", &|scenario, _| volumes(scenario)),
         number("pods at the end", "", &|_, r| r.pods.len() as f64),
     ];
+    let never =
+        number("control planes never created", "", &|_, r| r.pending.as_ref().map_or(0.0, |pending| pending.shoots.len() as f64));
+    rows.extend(Some(never).filter(|_| runs.iter().any(|(_, report)| report.pending.is_some())));
     rows.extend(
         components(runs, "unavailable for", |component| Value::Number(component.unavailable_s))
             .into_iter()

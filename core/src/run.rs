@@ -18,6 +18,7 @@ use crate::observe::close_up::CloseUp;
 use crate::observe::cost::{Account, Meters};
 use crate::observe::kube::failback::failback;
 use crate::observe::kube::objects::ObjectReports;
+use crate::observe::kube::pending::pending;
 use crate::observe::traffic::{self, Traffic};
 use crate::observe::{self, Observer as _};
 use crate::record::{EtcdRecord, Record, Service};
@@ -209,6 +210,7 @@ impl Run {
             recovery_omitted: kube.recovery.omitted(),
             components: kube.components(now),
             orphaned_containers: kube.orphaned_containers(now),
+            pending: pending(&scenario),
             drains: kube.drains(now),
             migrations: kube.migrations(now),
             services: kube.services(now),

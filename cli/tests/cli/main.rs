@@ -177,6 +177,39 @@ fn check_warns_of_node_affinity_that_no_node_can_satisfy() {
 }
 
 #[test]
+fn a_shoot_that_no_seed_takes_is_warned_of_and_comes_first() {
+    let only = json!([{"name": "etcd-main"}, {"name": "kube-apiserver"}]);
+    let text = json!({
+        "name": "pending",
+        "duration": "1m",
+        "topology": {"regions": [{"name": "r", "zones": ["a", "parent"]}]},
+        "seeds": [{
+            "name": "seed",
+            "zones": ["a"],
+            "control_plane": {"zones": ["parent"]},
+            "allocatable_shoots": 1,
+            "pools": [{"name": "p", "minimum": 2, "maximum": 2}],
+        }],
+        "shoots": [{"name": "s", "count": 3, "only_listed": true, "components": only}],
+    });
+    let text = text.to_string();
+    let event =
+        "0/1 seed cluster candidate(s) are eligible for scheduling: {seed => seed does not have available capacity for shoots}";
+    let (out, _) = check(&["check", "-"], &text, 0);
+    assert!(out.starts_with("✓ -: 1 warning\n  shoots[0]: expected seeds that take all"), "{out}");
+    assert!(out.ends_with(&format!("; found 2 of 3 control planes that are never created: {event}\n")), "{out}");
+
+    let (out, _) = check(&["run", "-"], &text, 0);
+    let verdict = out.split("\n\n").nth(1).unwrap_or_default().replace('\n', " ");
+    assert!(verdict.starts_with(&format!("2 of 3 control planes were never created: {event}. ")), "{out}");
+    let table = format!(
+        "Pending control planes\n  shoots          failure tolerance  state    reason\n  s-2 to s-3 (2)  none               Pending  {event}\n"
+    );
+    assert!(out.contains(&table), "{out}");
+    assert!(check(&["capacity", "-"], &text, 0).0.starts_with(&table));
+}
+
+#[test]
 fn check_mentions_old_names_and_fix_replaces_them_once() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v1");

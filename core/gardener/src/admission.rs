@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use zonefall_kernel::traced;
 pub use zonefall_kube::spec::gardener::FailureTolerance;
-use zonefall_kube::spec::scheduler::SeedRejection;
+use zonefall_kube::spec::gardener::SeedRejection;
 
 /// Why a change is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,8 @@ use crate::ids::{
     EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId, ZoneId,
 };
 use crate::kube::Component;
-use crate::kube::gardener::FailureTolerance;
+use crate::kube::gardener::{FailureTolerance, SeedRejection};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
-use crate::kube::scheduler::SeedRejection;
 use crate::kube::taints::Effect;
 
 traced! {

@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
-use crate::gardener::druid::describe::failure;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, MemberId, SeedId, TiVec, ZoneId};
@@ -161,7 +160,7 @@ impl Causes {
         };
         self.plans.iter().filter(under_way).map(|(_, plan, ..)| match plan {
             Plan::Migrate(to) => format!("the shoot migrates to seed {}", model.seeds[*to].name),
-            Plan::SetTolerance(to) => format!("the failure tolerance of the shoot changes to {}", failure(*to)),
+            Plan::SetTolerance(to) => format!("the failure tolerance of the shoot changes to {}", to.describe()),
         })
     }
 

@@ -321,7 +321,7 @@ mod tests {
     use crate::kube::rule::hints::NoHints;
     use crate::kube::rule::taints::Effect;
     use crate::kube::spec::gardener::FailureTolerance;
-    use crate::kube::spec::scheduler::SeedRejection;
+    use crate::kube::spec::gardener::SeedRejection;
     use crate::kube::spec::{Component, Task};
     use crate::record::RaftRecord;
 

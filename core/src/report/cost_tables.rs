@@ -170,20 +170,12 @@ fn tolerance_table(provider: &str, all: &[&ToleranceCostReport]) -> ToleranceTab
         ("backups of etcd", of(Some(CostKind::Backup), own)),
         ("all", of(None, |row| row.own_usd + row.shared_usd)),
     ];
-    let mut head: Vec<String> = there.iter().map(|tolerance| word(*tolerance).to_owned()).collect();
-    head.extend(there.windows(2).map(|pair| format!("{} → {}", word(pair[0]), word(pair[1]))));
+    let mut head: Vec<String> = there.iter().map(|tolerance| tolerance.describe().to_owned()).collect();
+    head.extend(there.windows(2).map(|pair| format!("{} → {}", pair[0].describe(), pair[1].describe())));
     let cells = |usd: &[f64]| {
         let plain = usd.iter().map(|usd| format!("{usd:.2}"));
         plain.chain(usd.windows(2).map(|pair| format!("{:+.2}", pair[1] - pair[0]))).collect()
     };
     let shown = rows.into_iter().filter(|(_, usd)| usd.iter().any(|usd| *usd > 0.0));
     ToleranceTable { provider: provider.to_owned(), head, rows: shown.map(|(what, usd)| (what, cells(&usd))).collect() }
-}
-
-const fn word(tolerance: FailureTolerance) -> &'static str {
-    match tolerance {
-        FailureTolerance::None => "none",
-        FailureTolerance::Node => "node",
-        FailureTolerance::Zone => "zone",
-    }
 }

@@ -10,6 +10,7 @@ mod cluster;
 mod cost;
 mod cost_tables;
 mod kube;
+mod pending;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -21,6 +22,7 @@ pub use cluster::*;
 pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
+pub use pending::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -85,6 +87,9 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
     pub orphaned_containers: Vec<OrphanedContainerReport>,
+    /// Control planes that are not there. Not in JSON where all are.
+    #[serde(default)]
+    pub pending: Option<PendingReport>,
     /// Nodes that an operator drains, in order. Not in JSON where there are none.
     #[serde(default)]
     pub drains: Vec<DrainReport>,
@@ -296,6 +301,7 @@ impl Report {
         if let Value::Object(fields) = &mut json {
             let nothing = [
                 ("violations", self.violations.is_empty()),
+                ("pending", self.pending.is_none()),
                 ("drains", self.drains.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),

@@ -1,6 +1,6 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
-use super::{EtcdReport, OutageKind, OutageReport, Report};
+use super::{EtcdReport, OutageKind, OutageReport, PendingReport, Report};
 use crate::scenario::text;
 
 /// A few words of a verdict.
@@ -28,7 +28,7 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
 }
 
 /// All of it as text; with several clusters each paragraph begins with the name of the first that it is true of, and how many more.
-/// Where there are prices, they come last.
+/// What is not there at all comes first; where there are prices, they come last.
 pub(super) fn verdict(report: &Report) -> String {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for paragraph in paragraphs(report) {
@@ -46,7 +46,8 @@ pub(super) fn verdict(report: &Report) -> String {
         [one, more @ ..] => format!("{one} and {} more: {words}", more.len()),
         [] => unreachable!("what is said is said of a cluster"),
     };
-    said.iter().map(line).chain(report.month()).collect::<Vec<_>>().join(
+    let pending = report.pending.iter().flat_map(PendingReport::sentences);
+    pending.chain(said.iter().map(line)).chain(report.month()).collect::<Vec<_>>().join(
         "
 ",
     )

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, ZoneId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{CostSplit, Report, StoryKind};
+use zonefall_core::report::{CostSplit, PendingReport, PendingShootReport, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
+use zonefall_core::scenario::kube::gardener::FailureTolerance;
 use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Scenario, bundled, default_scenario};
 use zonefall_core::sim::Options;
@@ -306,21 +307,14 @@ fn the_bill_is_that_of_the_provider_that_is_chosen() {
     assert!(report.month().unwrap().contains(&format!(", {} (gcp)", text::dollars(sum))), "{:?}", report.month());
 }
 
+fn verdict(report: &Same<Report>, forked: bool, done: bool) -> String {
+    let (report, stopped, gave_up) = (Some(report.clone()), false, None);
+    render::<Verdict>(VerdictProps { report, loaded: true, forked, done, stopped, gave_up, on_visit: Callback::noop() })
+}
+
 #[test]
 fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
     let World { report, .. } = world();
-    let verdict = |report: &Same<Report>, forked, done| {
-        let gave_up = None;
-        render::<Verdict>(VerdictProps {
-            report: Some(report.clone()),
-            loaded: true,
-            forked,
-            done,
-            stopped: false,
-            gave_up,
-            on_visit: Callback::noop(),
-        })
-    };
     let html = verdict(&report, true, false);
     assert!(html.contains("verdict-moment") && html.contains("so-far") && !html.contains("expectations-failed"), "{html}");
     let html = verdict(&uncharged(&report), false, true);
@@ -328,6 +322,26 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
     let priced = an_hour_of("cost-of-tolerance");
     let html = verdict(&priced, false, true);
     assert!(html.contains(&priced.month().unwrap()), "{html}");
+}
+
+#[test]
+fn what_is_not_there_comes_first() {
+    let World { report, .. } = world();
+    assert!(!verdict(&report, false, true).contains("verdict-pending") && !tab(Tab::Report, &report, false).contains("Pending"));
+    let shoot = |shoot: &str| PendingShootReport {
+        shoot: shoot.to_owned(),
+        failure_tolerance: FailureTolerance::None,
+        reason: "no seed".to_owned(),
+    };
+    let pending = Some(PendingReport { control_planes: 40, shoots: vec![shoot("s-39"), shoot("s-40")] });
+    let report = Same(Rc::new(Report { pending, ..(*report).clone() }));
+    let html = verdict(&report, false, true);
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));
+    assert!(place("2 of 40 control planes were never created: no seed.") < place("linearizable reads"), "{html}");
+    let html = tab(Tab::Report, &report, false);
+    for there in ["Pending control planes", "s-39 to s-40 (2)", "no seed"] {
+        assert!(html.contains(there), "{there} in {html}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What etcd-druid and gardenlet do to control planes, in plain words.
 
 use crate::record::{DruidFact, MigrationFact, ToleranceFact};
-use zonefall_kube::spec::gardener::{FailureTolerance, Seed};
+use zonefall_kube::spec::gardener::Seed;
 use zonefall_scenario::ids::{SeedId, TiSlice};
 
 impl DruidFact {
@@ -29,12 +29,12 @@ impl ToleranceFact {
     /// The fact in plain words, of a shoot of this name.
     pub fn describe(self, shoot: &str) -> String {
         match self {
-            Self::Admitted(to) => format!("shoot {shoot}: failure tolerance {} is requested", failure(to)),
-            Self::Denied(to, denial) => format!("shoot {shoot}: failure tolerance {} is denied: {denial}", failure(to)),
+            Self::Admitted(to) => format!("shoot {shoot}: failure tolerance {} is requested", to.describe()),
+            Self::Denied(to, denial) => format!("shoot {shoot}: failure tolerance {} is denied: {denial}", to.describe()),
             Self::Follows(to) => {
-                format!("shoot {shoot}: etcd has failure tolerance {}; the other components follow", failure(to))
+                format!("shoot {shoot}: etcd has failure tolerance {}; the other components follow", to.describe())
             }
-            Self::Done(to) => format!("shoot {shoot} has failure tolerance {}", failure(to)),
+            Self::Done(to) => format!("shoot {shoot} has failure tolerance {}", to.describe()),
         }
     }
 }
@@ -58,14 +58,5 @@ impl MigrationFact {
             Self::Done => "is migrated".to_owned(),
         };
         format!("shoot {shoot} {text}")
-    }
-}
-
-/// The failure tolerance as in the specification of a shoot.
-pub const fn failure(tolerance: FailureTolerance) -> &'static str {
-    match tolerance {
-        FailureTolerance::None => "none",
-        FailureTolerance::Node => "node",
-        FailureTolerance::Zone => "zone",
     }
 }

@@ -1,10 +1,11 @@
 //! Gardener as a scenario has it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::Workload;
 use super::labels::Symbol;
-use super::scheduler::{self, SeedRejection};
 use crate::ids::{KubeClusterId, MachineDeploymentId, SeedId, TiVec, WorkloadId, ZoneId};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Time;
@@ -25,6 +26,15 @@ pub enum FailureTolerance {
 impl FailureTolerance {
     /// All of them, the least first.
     pub const ALL: [Self; 3] = [Self::None, Self::Node, Self::Zone];
+
+    /// As the specification of a shoot has it.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Node => "node",
+            Self::Zone => "zone",
+        }
+    }
 }
 
 /// Recovery of a shoot's control plane from the loss of a zone (GEP-20, "Handling Outages": recovery options).
@@ -59,6 +69,28 @@ pub struct Seed {
     pub addresses: u64,
     /// Its worker pools.
     pub pools: Vec<Pool>,
+}
+
+/// Why a seed does not suit a shoot: the first filter that it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SeedRejection {
+    /// It hosts as many shoots as it may.
+    Full,
+    /// It is not multi-zonal, and the shoot is to survive a zone.
+    NotMultiZonal,
+    /// It is in another region than the shoot.
+    OtherRegion,
+}
+
+impl fmt::Display for SeedRejection {
+    /// In the scheduler's words, of one seed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "seed does not have available capacity for shoots",
+            Self::NotMultiZonal => "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'",
+            Self::OtherRegion => "seed is in another region",
+        })
+    }
 }
 
 /// A worker pool of a seed.
@@ -99,10 +131,12 @@ impl Shoot {
         self.hosted.iter().chain(&self.elsewhere)
     }
 
-    /// Why it has no control plane, in the form of the scheduler's event; `None`: a seed hosts it. `name` gives the name of each seed.
+    /// Why it has no control plane, in the form of gardener-scheduler's event (`filterCandidates`): `0/2 seed cluster candidate(s) are
+    /// eligible for scheduling: {seed => reason, ...}`; `None`: a seed hosts it. `name` gives the name of each seed.
     pub fn pending<'a>(&self, name: impl Fn(SeedId) -> &'a str) -> Option<String> {
-        let rejections = self.rejections.iter_enumerated().map(|(seed, why)| (name(seed), *why));
-        self.hosted.is_none().then(|| scheduler::describe(rejections))
+        let each: Vec<_> = self.rejections.iter_enumerated().map(|(seed, why)| format!("{} => {why}", name(seed))).collect();
+        let event = || format!("0/{} seed cluster candidate(s) are eligible for scheduling: {{{}}}", each.len(), each.join(", "));
+        self.hosted.is_none().then(event)
     }
 }
 

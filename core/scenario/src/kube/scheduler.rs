@@ -5,11 +5,7 @@
 //!  seeds --filter: zones, capacity--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
 //! ```
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use super::gardener::FailureTolerance;
+use super::gardener::{FailureTolerance, SeedRejection};
 
 /// A seed that may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,28 +18,6 @@ pub struct Seed {
     pub allocatable: u32,
     /// Shoots it hosts.
     pub shoots: u32,
-}
-
-/// Why a seed does not suit a shoot: the first filter that it fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SeedRejection {
-    /// It hosts as many shoots as it may.
-    Full,
-    /// It is not multi-zonal, and the shoot is to survive a zone.
-    NotMultiZonal,
-    /// It is in another region than the shoot.
-    OtherRegion,
-}
-
-impl fmt::Display for SeedRejection {
-    /// In the scheduler's words, of one seed.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "seed does not have available capacity for shoots",
-            Self::NotMultiZonal => "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'",
-            Self::OtherRegion => "seed is in another region",
-        })
-    }
 }
 
 impl Seed {
@@ -78,14 +52,6 @@ pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) 
         Some((s, _)) => Ok(s),
         None => Err(answers.into_iter().filter_map(Result::err).collect()),
     }
-}
-
-/// Why no seed takes a shoot, in the form of the scheduler's event (`0/2 seed cluster candidate(s) are eligible for scheduling: {...}`), from
-/// each seed's name and what excludes it.
-pub fn describe<'a>(rejections: impl ExactSizeIterator<Item = (&'a str, SeedRejection)>) -> String {
-    let count = rejections.len();
-    let each: Vec<_> = rejections.map(|(seed, why)| format!("{seed} => {why}")).collect();
-    format!("0/{count} seed cluster candidate(s) are eligible for scheduling: {{{}}}", each.join(", "))
 }
 
 #[cfg(test)]
@@ -129,18 +95,5 @@ mod tests {
             (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
             (Err(vec![OtherRegion]), Ok(0))
         );
-    }
-
-    /// The message of `filterCandidates`; "should fail because it cannot find a seed cluster due to non-tolerated taints" in
-    /// `reconciler_test.go` has its form.
-    #[test]
-    fn rejections_read_like_the_event_of_the_scheduler() {
-        let text = describe([("seed-1", Full), ("seed-2", OtherRegion)].into_iter());
-        assert_eq!(
-            text,
-            "0/2 seed cluster candidate(s) are eligible for scheduling: \
-             {seed-1 => seed does not have available capacity for shoots, seed-2 => seed is in another region}"
-        );
-        assert_eq!(describe([].into_iter()), "0/0 seed cluster candidate(s) are eligible for scheduling: {}");
     }
 }

@@ -240,9 +240,7 @@ fn a_shoot_that_no_seed_takes_is_warned_of() {
         read(&raw.to_string()).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let shoots = || json!([{"name": "a", "count": 2}, {"name": "b", "count": 2}, {"name": "c"}]);
-    let expected = "expected seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with a pool without taints \
-                    that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone \
-                    Failure Tolerance)";
+    let expected = "expected seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
     let why = "control planes that are never created: 0/1 seed cluster candidate(s) are eligible for scheduling: {seed => seed does not \
                have available capacity for shoots}";
     let of = |path: &str, count: &str| format!("{path}: {expected}; found {count} {why}");

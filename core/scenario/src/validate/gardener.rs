@@ -14,10 +14,10 @@ use super::{capacity, cluster, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, SeedId, TiVec};
 use crate::kube::controllers::Controllers;
-use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, Shoot, ToleranceChange};
+use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, SeedRejection, Shoot, ToleranceChange};
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
-use crate::kube::scheduler::{self, SeedRejection};
+use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
@@ -181,7 +181,8 @@ impl ShootPlacement<'_> {
         let pending: Vec<_> = all.iter().filter_map(|shoot| shoot.pending(name)).collect();
         if let [why, ..] = &pending[..] {
             let found = format!("{} of {} control planes that are never created: {why}", pending.len(), all.len());
-            let expected = format!("seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with {MULTI_ZONAL}");
+            let expected =
+                format!("seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with {MULTI_ZONAL}");
             ctx.warn(path, found, expected);
         }
     }
@@ -209,7 +210,9 @@ impl ShootPlacement<'_> {
         }
         let (seed, rejections) = match &entry.seed {
             Some(seed) => (self.named(ctx, path, seed, &name, entry.failure_tolerance), Vec::new()),
-            None => self.best(entry.failure_tolerance).map_or_else(|rejections| (None, rejections), |seed| (Some(seed), Vec::new())),
+            None => {
+                self.best(entry.failure_tolerance).map_or_else(|rejections| (None, rejections), |seed| (Some(seed), Vec::new()))
+            }
         };
         let mut shoot = Shoot {
             name,

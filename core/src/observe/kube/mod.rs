@@ -8,6 +8,7 @@ pub mod hints;
 pub mod migrations;
 pub mod objects;
 pub mod orphaned_containers;
+pub mod pending;
 pub mod recovery;
 mod rows;
 pub mod services;

@@ -6,7 +6,7 @@ use super::*;
 use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::MigrationDenial;
 use crate::ids::SeedId;
-use crate::kube::spec::scheduler::SeedRejection;
+use crate::kube::spec::gardener::SeedRejection;
 use crate::record::{ClientRecord, RequestResult};
 use crate::report::MigrationReport;
 use proptest::prelude::*;

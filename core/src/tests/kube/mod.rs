@@ -13,6 +13,7 @@ mod hints;
 mod hostile;
 mod machines;
 mod maintenance;
+mod pending;
 mod rollouts;
 mod scheduling;
 mod stacked;

@@ -1,7 +1,7 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::report::{EtcdReport, Report};
+use zonefall_core::report::{EtcdReport, PendingReport, Report};
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
@@ -33,6 +33,7 @@ pub(crate) fn ReportTables(props: &ReportProps) -> Html {
                 <dt>{ "trace hash" }</dt><dd data-testid="trace-hash">{ &report.trace_hash }</dd>
             </dl>
             { expectations(report) }
+            { pending(report) }
             { for report.etcd.iter().map(|(name, cluster)| etcd(name, cluster)) }
             { kubernetes(report) }
             { faults(report) }
@@ -82,6 +83,12 @@ fn expectations(report: &Report) -> Html {
         ]
     };
     rows("Expectations", &["Result", "Value of", "Actual", "Expected", "Because"], report.expectations.iter().map(row))
+}
+
+/// Control planes that are not there.
+fn pending(report: &Report) -> Html {
+    let all = report.pending.iter().flat_map(PendingReport::rows).map(Vec::from);
+    rows("Pending control planes", &["Shoots", "Failure tolerance", "State", "Reason"], all)
 }
 
 fn etcd(name: &str, cluster: &EtcdReport) -> Html {
