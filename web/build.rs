@@ -22,7 +22,9 @@ fn add(path: &Path, hasher: &mut DefaultHasher) {
         let entries = fs::read_dir(path).expect("the folder can be read");
         let mut paths: Vec<_> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
         paths.sort();
-        paths.iter().for_each(|path| add(path, hasher));
+        for path in &paths {
+            add(path, hasher);
+        }
     } else {
         hasher.write(&fs::read(path).expect("the file can be read"));
     }

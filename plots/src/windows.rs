@@ -2,7 +2,8 @@
 
 use zonefall_core::report::{CloseUp, Report};
 
-/// Windows laid end to end; all times in seconds.
+/// Windows laid end to end.
+#[expect(clippy::struct_field_names, reason = "all are seconds")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
     /// Where the first begins.
