@@ -41,6 +41,23 @@ impl Dice {
         of[self.below(of.len() as u64) as usize]
     }
 
+    /// One of these, by their shares.
+    pub fn weighted<K: Copy>(&mut self, of: &[(K, u64)]) -> K {
+        let mut left = self.below(of.iter().map(|(_, share)| share).sum());
+        let drawn = of.iter().find(|(_, share)| {
+            let here = left < *share;
+            left = left.saturating_sub(*share);
+            here
+        });
+        drawn.expect("it is below the sum of the shares").0
+    }
+
+    /// Some of these: each is left out in two cases of five. All of them, if none would be left.
+    pub fn swarm<K: Copy>(&mut self, of: &[(K, u64)]) -> Vec<(K, u64)> {
+        let kept: Vec<_> = of.iter().filter(|_| self.percent(60)).copied().collect();
+        if kept.is_empty() { of.to_vec() } else { kept }
+    }
+
     /// A length between two, in milliseconds, small ones as likely as large ones.
     pub fn ms(&mut self, least: u64, most: u64) -> u64 {
         let most = if self.percent(50) { least + (most - least) / 8 } else { most };

@@ -6,6 +6,7 @@
 //! ```
 
 pub mod dice;
+pub mod faults;
 pub mod kube;
 pub mod modes;
 pub mod schedules;

@@ -55,7 +55,7 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
         },
         "network": network(dice),
         "clients": costly((0..dice.below(4)).map(|k| client(dice, k, &clusters, zones, active)).collect(), &mut more),
-        "faults": if quiet { json!([]) } else { world.faults(&transient, dice) },
+        "faults": if quiet { json!([]) } else { world.faults(&operations, &transient, dice) },
         "operations": operations,
         "etcd": clusters,
     });

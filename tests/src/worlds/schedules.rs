@@ -1,4 +1,4 @@
-//! Random schedules of the fuzz tests: a cluster of three or five members, some load, and all that can go wrong, in any order and overlapping.
+//! Random schedules of the fuzz tests: a cluster of three or five members, some load, and all that can go wrong ([`super::faults`]).
 //!
 //! ```text
 //!  0 ........ faults and operations ........ calm ..... the last client puts ... end
@@ -29,7 +29,7 @@ pub fn schedule(number: u64) -> Value {
     let node = |k: u64| json!({"name": format!("n{k}"), "zone": format!("z{}", k % zones)});
     let member = |k: u64| json!({"name": format!("m{k}"), "node": format!("n{}", k % nodes)});
     let (operations, transient) = world.operations(&mut dice);
-    let faults = world.faults(&transient, &mut dice);
+    let faults = world.faults(&operations, &transient, &mut dice);
     json!({
         "name": format!("fuzz-{number}"),
         "seed": dice.below(1 << 32),
@@ -172,58 +172,6 @@ impl World {
         json!(clients)
     }
 
-    /// Faults of all kinds, some of them soon after another; `transient` are members that come or go.
-    pub fn faults(&self, transient: &[String], dice: &mut Dice) -> Value {
-        let count = dice.between(1, 8);
-        let mut faults: Vec<Value> = (0..count).map(|_| self.fault(transient, dice)).collect();
-        // What happens soon after the last often depends on it: a fault on the heels of another.
-        if dice.percent(50) {
-            let (at, fault) = (millis(&faults[0]["at"]), self.fault(transient, dice));
-            let lasts = dice.ms(20, 3_000).min(self.active - at);
-            faults
-                .push(with(fault, json!({"at": ms((at + dice.below(2_000)).min(self.active - lasts)), "for": ms(lasts.max(1))})));
-        }
-        json!(faults)
-    }
-
-    fn fault(&self, transient: &[String], dice: &mut Dice) -> Value {
-        let at = dice.below(self.active - 100);
-        let lasts = dice.ms(20, self.longest).min(self.active - at);
-        let node = aim(dice, "n", self.nodes);
-        let mut volume = aim(dice, "m", self.members);
-        // A process is named only while its member is in the cluster.
-        let comes_or_goes = transient.iter().any(|name| volume == *name);
-        let member = if comes_or_goes { json!({"leader_of": "etcd"}) } else { volume.clone() };
-        if !transient.is_empty() && dice.percent(30) {
-            volume = json!(transient[dice.below(transient.len() as u64) as usize]);
-        }
-        let zone = aim(dice, "z", self.zones);
-        let direction = dice.pick(&["in", "out", "both"]);
-        let fault = match dice.below(18) {
-            0..3 => json!({"kind": "node_crash", "node": node}),
-            3..6 => json!({"kind": "process_kill", "member": member}),
-            6..8 => json!({"kind": "graceful_stop", "member": member}),
-            8 => json!({"kind": "zone_power", "zone": zone}),
-            9..11 => json!({"kind": "zone_partition", "zone": zone, "direction": direction}),
-            11..14 => json!({"kind": "node_partition", "node": node, "direction": direction}),
-            14..16 => {
-                let between = [0, 1].map(|_| format!("z{}", dice.below(self.zones)));
-                match (dice.between(0, 30), ms(dice.ms(1, 2_000))) {
-                    (25.., _) => json!({"kind": "link_partition", "between": between}),
-                    (24, delay) => json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": 1}),
-                    (loss, delay) => {
-                        json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": loss as f64 / 100.0})
-                    }
-                }
-            }
-            16 => json!({"kind": "disk_slow", "volume": volume, "add": ms(dice.ms(1, 3_000)), "factor": dice.between(1, 10)}),
-            _ => json!({"kind": "volume_lost", "volume": volume}),
-        };
-        let for_good = fault["kind"] == "volume_lost" && dice.percent(50);
-        let when = if for_good { json!({"at": ms(at)}) } else { json!({"at": ms(at), "for": ms(lasts)}) };
-        with(when, fault)
-    }
-
     /// Changes of membership, sensible and not; and the names of members that come or go.
     pub fn operations(&self, dice: &mut Dice) -> (Value, Vec<String>) {
         if dice.percent(60) {
@@ -264,17 +212,13 @@ pub fn costly(clients: Value, dice: &mut Dice) -> Value {
     json!(clients.into_iter().map(|client| with(client, process(dice))).collect::<Vec<_>>())
 }
 
-/// A thing by name, or that of the leader.
-fn aim(dice: &mut Dice, prefix: &str, count: u64) -> Value {
-    if dice.percent(40) { json!({"leader_of": "etcd"}) } else { json!(format!("{prefix}{}", dice.below(count))) }
-}
-
 /// Milliseconds, as [`ms`] wrote them.
 pub fn millis(span: &Value) -> u64 {
     span.as_str().and_then(|span| span.strip_suffix("ms")).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-fn with(mut object: Value, more: Value) -> Value {
+/// The object with more fields; those it has already are replaced.
+pub fn with(mut object: Value, more: Value) -> Value {
     merge(&mut object, more);
     object
 }

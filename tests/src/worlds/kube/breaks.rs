@@ -4,20 +4,52 @@ use serde_json::{Value, json};
 
 use super::{MINUTE, Plan, Shoot};
 use crate::worlds::dice::{Dice, ms};
-use crate::worlds::schedules::merge;
+use crate::worlds::faults::link;
+use crate::worlds::schedules::{merge, millis};
+
+/// A kind of fault, with its share.
+const KINDS: [(Kind, u64); 11] = [
+    (Kind::ZonePower, 5),
+    (Kind::ZonePartition, 4),
+    (Kind::NodeCrash, 3),
+    (Kind::NodePartition, 2),
+    (Kind::ProcessKill, 2),
+    (Kind::GracefulStop, 1),
+    (Kind::VolumeLost, 2),
+    (Kind::DiskSlow, 1),
+    (Kind::Link, 2),
+    (Kind::StorageDegraded, 1),
+    (Kind::CloudApi, 3),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    ZonePower,
+    ZonePartition,
+    NodeCrash,
+    NodePartition,
+    ProcessKill,
+    GracefulStop,
+    VolumeLost,
+    DiskSlow,
+    Link,
+    StorageDegraded,
+    CloudApi,
+}
 
 impl Plan {
-    /// Planned faults: most worlds have some, and sometimes one follows shortly after another.
+    /// Planned faults: most worlds have some, of some of the kinds. In some worlds most begin while the one before is not over, or shortly
+    /// after.
     pub(super) fn faults(&self, dice: &mut Dice) -> Value {
         let count = if dice.percent(12) { 0 } else { dice.between(1, 5) };
+        let (kinds, overlap) = (dice.swarm(&KINDS), [10, 25, 70][dice.below(3) as usize]);
         let mut faults: Vec<Value> = Vec::new();
         for _ in 0..count {
             let mut at = dice.between(MINUTE, self.length - MINUTE);
-            if let Some(last) = faults.last().filter(|_| dice.percent(25)) {
-                let last = last["at"].as_str().and_then(|at| at.strip_suffix("ms")?.parse().ok()).unwrap_or(at);
-                at = (last + dice.below(90_000)).min(self.length - MINUTE);
+            if let Some(last) = faults.last().filter(|_| dice.percent(overlap)) {
+                at = (millis(&last["at"]) + dice.below(millis(&last["for"]).max(90_000))).min(self.length - MINUTE);
             }
-            let (fault, for_good) = self.fault(dice);
+            let (fault, for_good) = self.fault(dice.weighted(&kinds), dice);
             let lasts = if dice.percent(50) { dice.between(500, 90_000) } else { dice.between(MINUTE, 40 * MINUTE) };
             let mut when = json!({"at": ms(at)});
             if !for_good {
@@ -30,38 +62,30 @@ impl Plan {
     }
 
     /// A fault, and whether it lasts until the end of the run.
-    fn fault(&self, dice: &mut Dice) -> (Value, bool) {
+    fn fault(&self, kind: Kind, dice: &mut Dice) -> (Value, bool) {
         let zones = self.zones();
         let zone = dice.pick(&zones);
         let direction = dice.pick(&["both", "both", "in", "out"]);
         let for_good = dice.percent(8);
-        let fault = match dice.below(26) {
-            0..5 => json!({"kind": "zone_power", "zone": zone}),
-            5..9 => json!({"kind": "zone_partition", "zone": zone, "direction": direction}),
-            9..12 => json!({"kind": "node_crash", "node": self.node(dice)}),
-            12..14 => json!({"kind": "node_partition", "node": self.node(dice), "direction": direction}),
-            14 | 15 => json!({"kind": "process_kill", "member": self.member(dice)}),
-            16 => json!({"kind": "graceful_stop", "member": self.member(dice)}),
-            17 | 18 => {
+        let fault = match kind {
+            Kind::ZonePower => json!({"kind": "zone_power", "zone": zone}),
+            Kind::ZonePartition => json!({"kind": "zone_partition", "zone": zone, "direction": direction}),
+            Kind::NodeCrash => json!({"kind": "node_crash", "node": self.node(dice)}),
+            Kind::NodePartition => json!({"kind": "node_partition", "node": self.node(dice), "direction": direction}),
+            Kind::ProcessKill => json!({"kind": "process_kill", "member": self.member(dice)}),
+            Kind::GracefulStop => json!({"kind": "graceful_stop", "member": self.member(dice)}),
+            Kind::VolumeLost => {
                 let (volume, claimed) = self.volume(dice);
                 return (json!({"kind": "volume_lost", "volume": volume}), for_good || claimed);
             }
-            19 => json!({
+            Kind::DiskSlow => json!({
                 "kind": "disk_slow", "volume": self.volume(dice).0, "add": ms(dice.ms(1, 3_000)), "factor": dice.between(1, 10),
             }),
-            20 | 21 => {
-                let loss = dice.between(0, 30);
-                let between = [zone, dice.pick(&zones)];
-                match (loss, ms(dice.ms(1, 2_000))) {
-                    (25.., _) => json!({"kind": "link_partition", "between": between}),
-                    (24, delay) => json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": 1}),
-                    (_, delay) => {
-                        json!({"kind": "link_degraded", "between": between, "delay": delay, "loss": loss as f64 / 100.0})
-                    }
-                }
+            Kind::Link => link([zone, dice.pick(&zones)], dice),
+            Kind::StorageDegraded => {
+                json!({"kind": "storage_degraded", "zone": self.storage_zone(dice), "add": ms(dice.ms(1, 2_000))})
             }
-            22 => json!({"kind": "storage_degraded", "zone": self.storage_zone(dice), "add": ms(dice.ms(1, 2_000))}),
-            _ => cloud_api(&zones, dice),
+            Kind::CloudApi => cloud_api(&zones, dice),
         };
         (fault, for_good)
     }
