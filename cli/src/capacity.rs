@@ -17,7 +17,7 @@ pub(crate) fn capacity(file: &Path, format: Format) -> Result<u8> {
     let scenario = input::scenario(Some(file))?;
     let plan = plan(&scenario).ok_or_else(|| anyhow!("{}: no seeds, so there is no capacity to plan", file.display()))?;
     let text = match format {
-        Format::Table => table(&plan, pending(&scenario).as_ref(), &Page::new(width())),
+        Format::Table => table(&plan, pending(&scenario, &[]).as_ref(), &Page::new(width())),
         Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
     };
     print(&text)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PendingReport, PodPhase,
+    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PendingReport, PodReport,
     Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
@@ -33,7 +33,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Control planes that are not there; `None`: all are.
+/// Control planes that are not there, or not whole; `None`: all are.
 pub(crate) fn pending_control_planes(pending: Option<&PendingReport>, page: &Page) -> Option<String> {
     let rows = pending?.rows().into_iter().map(Vec::from);
     Some(format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
@@ -70,12 +70,11 @@ fn components(report: &Report, page: &Page) -> String {
 }
 
 fn pending(report: &Report, page: &Page) -> String {
-    let homeless = report.pods.iter().filter(|pod| pod.phase == PodPhase::Pending && pod.node.is_none());
-    let row = |pod: &zonefall_core::report::PodReport| {
-        let why = pod.reason.clone().unwrap_or_else(|| "not yet tried by the scheduler".to_owned());
-        vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why]
+    let row = |pod: &PodReport| {
+        let why = pod.waits_for_node()?;
+        Some(vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why.to_owned()])
     };
-    table(page, ["namespace", "pod", "created at", "reason"], homeless.map(row).collect(), &[2])
+    table(page, ["namespace", "pod", "created at", "reason"], report.pods.iter().filter_map(row).collect(), &[2])
 }
 
 /// Nodes that an operator drains; where pods remain, a row for each of them.

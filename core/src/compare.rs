@@ -7,7 +7,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{ComponentReport, EtcdReport, Report, length};
+use crate::report::{ComponentReport, EtcdReport, PendingReport, Report, length};
 use crate::scenario::text;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
@@ -68,19 +68,26 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("volumes", "", &|scenario, _| volumes(scenario)),
         number("pods at the end", "", &|_, r| r.pods.len() as f64),
     ];
-    let never =
-        number("control planes never created", "", &|_, r| r.pending.as_ref().map_or(0.0, |pending| pending.shoots.len() as f64));
-    rows.extend(Some(never).filter(|_| runs.iter().any(|(_, report)| report.pending.is_some())));
+    let pending = |of: fn(&PendingReport) -> usize| move |r: &Report| r.pending.as_ref().map_or(0, of) as f64;
+    let (never, homeless) = (pending(|pending| pending.shoots.len()), pending(|pending| pending.pods.len()));
+    let rows_of_pending = [
+        number("control planes never created", "", &|_, r| never(r)),
+        number("control planes with pods without a node", "", &|_, r| homeless(r)),
+    ];
+    rows.extend(rows_of_pending.into_iter().filter(is_somewhere));
     rows.extend(
-        components(runs, "unavailable for", |component| Value::Number(component.unavailable_s))
-            .into_iter()
-            .filter(|row| row.values.iter().flatten().any(|value| *value != Value::Number(0.0))),
+        components(runs, "unavailable for", |component| Value::Number(component.unavailable_s)).into_iter().filter(is_somewhere),
     );
     rows.extend(components(runs, "fully redundant after", |component| {
         let back = component.ready_s.filter(|_| component.recovered == component.lost);
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
     Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
+}
+
+/// Whether a figure is not zero in every run.
+fn is_somewhere(row: &Row) -> bool {
+    row.values.iter().flatten().any(|value| *value != Value::Number(0.0))
 }
 
 /// The longest time whose writes a switch-over has lost.

@@ -187,6 +187,7 @@ impl Run {
         let Account { cost, prices, bill, tolerance } = self.observers.cost.as_ref().map(account).unwrap_or_default();
         let ObjectReports { pods, nodes, machines } =
             ObjectReports::new(self.simulation.kube_clusters(), self.simulation.now(), self.simulation.scenario());
+        let pending = pending(&scenario, &pods);
         let kube = &self.observers.kube;
         Report {
             schema: SCHEMA.to_owned(),
@@ -210,7 +211,7 @@ impl Run {
             recovery_omitted: kube.recovery.omitted(),
             components: kube.components(now),
             orphaned_containers: kube.orphaned_containers(now),
-            pending: pending(&scenario),
+            pending,
             drains: kube.drains(now),
             migrations: kube.migrations(now),
             services: kube.services(now),

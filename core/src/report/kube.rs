@@ -30,6 +30,17 @@ pub struct PodReport {
     pub created_s: f64,
 }
 
+/// Why a pod has no node that kube-scheduler has not looked at.
+pub const NOT_TRIED: &str = "not yet tried by the scheduler";
+
+impl PodReport {
+    /// Why it has no node; `None`: it has one, or needs none any more.
+    pub fn waits_for_node(&self) -> Option<&str> {
+        let waits = self.phase == PodPhase::Pending && self.node.is_none();
+        waits.then(|| self.reason.as_deref().unwrap_or(NOT_TRIED))
+    }
+}
+
 /// Where a pod stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PodPhase {

@@ -87,7 +87,7 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
     pub orphaned_containers: Vec<OrphanedContainerReport>,
-    /// Control planes that are not there. Not in JSON where all are.
+    /// Control planes that are not there, or not whole. Not in JSON where all are.
     #[serde(default)]
     pub pending: Option<PendingReport>,
     /// Nodes that an operator drains, in order. Not in JSON where there are none.

@@ -1,4 +1,5 @@
-//! Control planes that are not there: shoots for which Gardener's scheduler found no seed.
+//! Control planes that are not there, or not whole: shoots for which gardener-scheduler found no seed, and pods for which kube-scheduler
+//! found no node.
 
 use std::fmt;
 
@@ -7,13 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::kube::gardener::FailureTolerance;
 
-/// Control planes that are not there.
+/// Control planes that are not there, or not whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingReport {
     /// Control planes that the scenario asks for.
     pub control_planes: u64,
     /// Shoots that no seed takes: their control planes are never created.
     pub shoots: Vec<PendingShootReport>,
+    /// Shoots whose control planes have pods without a node. (A pod keeps its node for life: these never ran.)
+    pub pods: Vec<PendingPodsReport>,
 }
 
 /// A shoot that no seed takes.
@@ -28,6 +31,19 @@ pub struct PendingShootReport {
     pub reason: String,
 }
 
+/// Pods of a control plane that have no node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingPodsReport {
+    /// The shoot.
+    pub shoot: String,
+    /// The failure that its control plane is to survive.
+    pub failure_tolerance: FailureTolerance,
+    /// Number of pods.
+    pub pods: u64,
+    /// Why no node suits most of them, in the form of kube-scheduler's event (`0/6 nodes are available: ...`).
+    pub reason: String,
+}
+
 impl PendingReport {
     /// One sentence for each kind of what is not there, with the reason that most of it has.
     pub fn sentences(&self) -> Vec<String> {
@@ -36,7 +52,17 @@ impl PendingReport {
             let why = MostFrequent::of(self.shoots.iter().map(|shoot| shoot.reason.as_str()));
             format!("{} of {} control planes {verb} never created: {why}.", self.shoots.len(), self.control_planes)
         });
-        shoots.into_iter().collect()
+        let pods = (!self.pods.is_empty()).then(|| {
+            let verb = if self.pods.len() == 1 { "has" } else { "have" };
+            let all: u64 = self.pods.iter().map(|row| row.pods).sum();
+            let why = MostFrequent::of(self.pods.iter().map(|row| row.reason.as_str()));
+            format!(
+                "{} of {} control planes {verb} pods without a node, {all} in all: {why}.",
+                self.pods.len(),
+                self.control_planes
+            )
+        });
+        shoots.into_iter().chain(pods).collect()
     }
 
     /// The heads of [`PendingReport::rows`].
@@ -44,32 +70,36 @@ impl PendingReport {
 
     /// The shoots for a table, those that wait for the same reason in one row.
     pub fn rows(&self) -> Vec<[String; 4]> {
-        let mut alike: IndexMap<(FailureTolerance, &str), Vec<&str>> = IndexMap::new();
+        let mut alike: IndexMap<(FailureTolerance, String, &str), Vec<&str>> = IndexMap::new();
         for PendingShootReport { shoot, failure_tolerance, reason } in &self.shoots {
-            alike.entry((*failure_tolerance, reason)).or_default().push(shoot);
+            alike.entry((*failure_tolerance, "Pending".to_owned(), reason)).or_default().push(shoot);
         }
-        let row = |((tolerance, reason), shoots): ((FailureTolerance, &str), Vec<&str>)| {
+        for PendingPodsReport { shoot, failure_tolerance, pods, reason } in &self.pods {
+            let state = if *pods == 1 { "1 pod Pending".to_owned() } else { format!("{pods} pods Pending") };
+            alike.entry((*failure_tolerance, state, reason)).or_default().push(shoot);
+        }
+        let row = |((tolerance, state, reason), shoots): ((FailureTolerance, String, &str), Vec<&str>)| {
             let shoots = match &shoots[..] {
                 [one] => (*one).to_owned(),
                 [first, .., last] => format!("{first} to {last} ({})", shoots.len()),
                 [] => unreachable!("a row has a shoot"),
             };
-            [shoots, tolerance.describe().to_owned(), "Pending".to_owned(), reason.to_owned()]
+            [shoots, tolerance.describe().to_owned(), state, reason.to_owned()]
         };
         alike.into_iter().map(row).collect()
     }
 }
 
 /// The reason that most have.
-struct MostFrequent<'a> {
-    reason: &'a str,
+pub(crate) struct MostFrequent<'a> {
+    pub(crate) reason: &'a str,
     /// How many have another one.
     others: usize,
 }
 
 impl<'a> MostFrequent<'a> {
     /// Of at least one; of equals, the first.
-    fn of(reasons: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn of(reasons: impl Iterator<Item = &'a str>) -> Self {
         let mut counts: IndexMap<&str, usize> = IndexMap::new();
         reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
         let all: usize = counts.values().sum();

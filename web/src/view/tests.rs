@@ -333,7 +333,7 @@ fn what_is_not_there_comes_first() {
         failure_tolerance: FailureTolerance::None,
         reason: "no seed".to_owned(),
     };
-    let pending = Some(PendingReport { control_planes: 40, shoots: vec![shoot("s-39"), shoot("s-40")] });
+    let pending = Some(PendingReport { control_planes: 40, shoots: vec![shoot("s-39"), shoot("s-40")], pods: Vec::new() });
     let report = Same(Rc::new(Report { pending, ..(*report).clone() }));
     let html = verdict(&report, false, true);
     let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));

@@ -16,7 +16,9 @@ fn ran(allocatable: u32, shoots: Value) -> (Scenario, Report) {
     let mut all = shoots;
     for shoot in all.as_array_mut().unwrap() {
         shoot["only_listed"] = json!(true);
-        shoot["components"] = json!([{"name": "etcd-main"}, {"name": "kube-apiserver"}]);
+        let mut components = vec![json!({"name": "etcd-main"}), json!({"name": "kube-apiserver"})];
+        components.extend(shoot["components"].as_array().cloned().unwrap_or_default());
+        shoot["components"] = json!(components);
     }
     let file = json!({
         "name": "landscape", "duration": "1m",
@@ -58,6 +60,32 @@ fn shoots_that_no_seed_takes_are_pending() {
     let compared = compare(&[(&full.0, &full.1), (&one.0, &one.1)]);
     let row = compared.rows.iter().find(|row| row.what == "control planes never created").expect("some are pending");
     assert_eq!(row.values, [Some(Number(3.0)), Some(Number(1.0))]);
+}
+
+#[test]
+fn control_planes_with_pods_without_a_node_come_first() {
+    let more = |component: Value| json!([component]);
+    let big = more(json!({"name": "big", "kind": "deployment", "replicas": 2, "cpu": 1_000}));
+    let ssd = more(json!({"name": "ssd", "kind": "deployment", "node_affinity": ["disk=ssd"]}));
+    let shoots = json!([{"name": "ssd", "components": ssd}, {"name": "big", "count": 2, "components": big}, {"name": "well"}]);
+    let (scenario, report) = ran(4, shoots);
+    let pods = report.pending.clone().expect("some are pending").pods;
+    let told: Vec<_> = pods.iter().map(|row| (row.shoot.as_str(), row.pods, row.reason.as_str())).collect();
+    let (affinity, cpu) = (
+        "0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector",
+        "0/4 nodes are available: 4 Insufficient cpu, memory or pods",
+    );
+    assert_eq!(told, [("ssd", 1, affinity), ("big-1", 2, cpu), ("big-2", 2, cpu)]);
+    let first = report.verdict().lines().next().map(str::to_owned);
+    let said = format!("3 of 4 control planes have pods without a node, 5 in all: {cpu} (1 of them for another reason).");
+    assert_eq!(first, Some(said));
+    let rows = report.pending.as_ref().expect("some are pending").rows();
+    let expected = [["ssd", "none", "1 pod Pending", affinity], ["big-1 to big-2 (2)", "none", "2 pods Pending", cpu]];
+    assert_eq!(rows, expected.map(|row| row.map(str::to_owned)));
+    let compared = compare(&[(&scenario, &report)]);
+    let row = compared.rows.iter().find(|row| row.what.contains("pods without a node")).expect("some are pending");
+    assert_eq!(row.values, [Some(Number(3.0))]);
+    assert!(compared.rows.iter().all(|row| !row.what.contains("never created")));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use zonefall_core::kube::record::{Loss, Ready};
 use zonefall_core::kube::spec::labels::Symbol;
 use zonefall_core::kube::spec::{KubeClusterSpec, Role};
 use zonefall_core::kube::view::{KubeClusterView, MachineView, NodeView, PodView};
+use zonefall_core::report::NOT_TRIED;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
@@ -384,7 +385,7 @@ pub fn waits_for(pod: &PodView) -> &'static str {
     match (pod.node, pod.unschedulable) {
         (Some(_), _) => "its node is deleted",
         (None, Some(reason)) => reason.describe(),
-        (None, None) => "not yet tried by the scheduler",
+        (None, None) => NOT_TRIED,
     }
 }
 

@@ -85,7 +85,7 @@ fn expectations(report: &Report) -> Html {
     rows("Expectations", &["Result", "Value of", "Actual", "Expected", "Because"], report.expectations.iter().map(row))
 }
 
-/// Control planes that are not there.
+/// Control planes that are not there, or not whole.
 fn pending(report: &Report) -> Html {
     let all = report.pending.iter().flat_map(PendingReport::rows).map(Vec::from);
     rows("Pending control planes", &["Shoots", "Failure tolerance", "State", "Reason"], all)
