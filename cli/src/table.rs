@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use zonefall_core::network::ledger::Class;
 use zonefall_core::report::{
-    Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, Report, ViolationReport,
+    Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, RefusedReport, Report, ViolationReport,
 };
 use zonefall_core::scenario::text;
 use zonefall_core::sim::Role;
@@ -17,6 +17,7 @@ use crate::{kube, prices};
 pub(crate) fn report(report: &Report, page: &Page) -> String {
     let mut parts = vec![opening(report, page)];
     parts.extend(kube::pending_control_planes(report.pending.as_ref(), page));
+    parts.extend(refused(report, page));
     for (name, cluster) in &report.etcd {
         parts.extend(cluster_parts(name, cluster, report, page));
     }
@@ -54,6 +55,13 @@ fn opening(report: &Report, page: &Page) -> String {
         let _ = write!(text, "\n{HEAD}Faults{HEAD:#}\n{}", page.table(&["from", "for", "what"], rows, &[0, 1]));
     }
     text
+}
+
+/// Changes that were asked for and refused.
+fn refused(report: &Report, page: &Page) -> Option<String> {
+    let row = |of: &RefusedReport| vec![clock(of.at_s), of.operation.clone(), of.reason.clone()];
+    let table = || page.table(&["at", "operation", "reason"], report.refused.iter().map(row), &[0]);
+    (!report.refused.is_empty()).then(|| format!("{HEAD}Refused operations{HEAD:#}\n{}", table()))
 }
 
 /// Up to this number of clusters, each is reported, whatever happened to it.

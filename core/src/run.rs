@@ -212,6 +212,7 @@ impl Run {
             components: kube.components(now),
             orphaned_containers: kube.orphaned_containers(now),
             pending,
+            refused: self.observers.refused.rows(now),
             drains: kube.drains(now),
             migrations: kube.migrations(now),
             services: kube.services(now),

@@ -210,6 +210,17 @@ fn a_shoot_that_no_seed_takes_is_warned_of_and_comes_first() {
 }
 
 #[test]
+fn refused_operations_are_a_table() {
+    let mut story: Value =
+        serde_json::from_str(include_str!("../../../scenarios/ha-upgrade.json")).expect("the scenario is JSON");
+    (story["duration"], story["faults"], story["expect"]) = (json!("11m"), json!([]), json!([]));
+    let (out, _) = check(&["run", "-"], &story.to_string(), 0);
+    let (_, table) = out.split_once("Refused operations\n").unwrap_or_else(|| panic!("{out}"));
+    let row = "set failure tolerance of shoot stay to zone  the shoot is not already scheduled on a multi-zonal seed";
+    assert!(table.lines().nth(1).is_some_and(|line| line.contains(row)), "{out}");
+}
+
+#[test]
 fn check_mentions_old_names_and_fix_replaces_them_once() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/v1");

@@ -8,6 +8,7 @@
 //!                                       +--> durability    committed data lost
 //!                                       +--> failovers     who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
+//!                                       +--> refused       changes that were asked for and denied
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> money         who used machines and volumes, where there are prices
 //!                                       +--> faults        what broke
@@ -29,6 +30,7 @@ mod histogram;
 pub mod kube;
 pub mod leaders;
 mod passive;
+pub mod refused;
 pub mod repair;
 pub mod requests;
 pub mod story;
@@ -69,6 +71,8 @@ pub struct Observers {
     pub failovers: failovers::Failovers,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
+    /// Changes that were refused.
+    pub refused: refused::Refused,
     /// Kubernetes: APIs, pods, nodes, machines.
     pub kube: kube::Kube,
     /// Who used machines and volumes; `None`: nothing is charged.
@@ -92,6 +96,7 @@ impl Observers {
             durability: durability::Durability::new(scenario),
             failovers: failovers::Failovers::new(scenario),
             repair: repair::Repair::new(scenario),
+            refused: refused::Refused::new(scenario),
             kube: kube::Kube::new(scenario),
             cost: (!scenario.prices.providers.is_empty()).then(|| cost::CostObserver::new(scenario)),
             faults: faults::Faults::new(scenario),
@@ -117,6 +122,7 @@ impl Observer for Observers {
             if let Some(cost) = &mut self.cost {
                 cost.record(at, record);
             }
+            self.refused.record(at, record);
             self.kube.record(at, record);
             self.story.record(at, record);
             return;
@@ -127,6 +133,7 @@ impl Observer for Observers {
         self.durability.record(at, record);
         self.failovers.record(at, record);
         self.repair.record(at, record);
+        self.refused.record(at, record);
         self.kube.record(at, record);
         self.faults.record(at, record);
         self.story.record(at, record);

@@ -11,6 +11,7 @@ mod cost;
 mod cost_tables;
 mod kube;
 mod pending;
+mod refused;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -23,6 +24,7 @@ pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
 pub use pending::*;
+pub use refused::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -90,6 +92,9 @@ pub struct Report {
     /// Control planes that are not there, or not whole. Not in JSON where all are.
     #[serde(default)]
     pub pending: Option<PendingReport>,
+    /// Changes that were asked for and refused, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub refused: Vec<RefusedReport>,
     /// Nodes that an operator drains, in order. Not in JSON where there are none.
     #[serde(default)]
     pub drains: Vec<DrainReport>,
@@ -302,6 +307,7 @@ impl Report {
             let nothing = [
                 ("violations", self.violations.is_empty()),
                 ("pending", self.pending.is_none()),
+                ("refused", self.refused.is_empty()),
                 ("drains", self.drains.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),

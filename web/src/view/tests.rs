@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, ZoneId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{CostSplit, PendingReport, PendingShootReport, Report, StoryKind};
+use zonefall_core::report::{CostSplit, PendingReport, PendingShootReport, RefusedReport, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
 use zonefall_core::scenario::kube::gardener::FailureTolerance;
 use zonefall_core::scenario::text;
@@ -325,7 +325,7 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
 }
 
 #[test]
-fn what_is_not_there_comes_first() {
+fn what_is_not_there_comes_first_and_refusals_are_told() {
     let World { report, .. } = world();
     assert!(!verdict(&report, false, true).contains("verdict-pending") && !tab(Tab::Report, &report, false).contains("Pending"));
     let shoot = |shoot: &str| PendingShootReport {
@@ -334,12 +334,16 @@ fn what_is_not_there_comes_first() {
         reason: "no seed".to_owned(),
     };
     let pending = Some(PendingReport { control_planes: 40, shoots: vec![shoot("s-39"), shoot("s-40")], pods: Vec::new() });
-    let report = Same(Rc::new(Report { pending, ..(*report).clone() }));
+    let refused =
+        RefusedReport { at_s: 90.0, operation: "remove etcd-main-1".to_owned(), reason: "unhealthy cluster".to_owned() };
+    let report = Same(Rc::new(Report { pending, refused: vec![refused], ..(*report).clone() }));
     let html = verdict(&report, false, true);
     let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));
     assert!(place("2 of 40 control planes were never created: no seed.") < place("linearizable reads"), "{html}");
     let html = tab(Tab::Report, &report, false);
-    for there in ["Pending control planes", "s-39 to s-40 (2)", "no seed"] {
+    for there in
+        ["Pending control planes", "s-39 to s-40 (2)", "no seed", "Refused operations", "remove etcd-main-1", "unhealthy cluster"]
+    {
         assert!(html.contains(there), "{there} in {html}");
     }
 }

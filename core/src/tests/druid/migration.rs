@@ -154,6 +154,9 @@ fn what_does_not_fit_is_denied() {
         assert!(row(&seen).denied.as_ref().is_some_and(|why| why.contains(words)), "{:?}", row(&seen));
         assert!(seen.report.story.iter().any(|line| line.text.contains(words)), "it is told");
         assert!(seen.report.api["shoot--garden--s"].outages.is_empty());
+        let [refused] = &seen.report.refused[..] else { panic!("{:?}", seen.report.refused) };
+        assert_eq!((refused.at_s, &refused.operation), (600.0, &format!("migrate shoot s to seed {to}")));
+        assert!(refused.reason.contains(words), "{refused:?}");
     }
 }
 

@@ -301,6 +301,9 @@ fn a_shoot_is_made_to_survive_a_node_in_its_zone() {
         let zones = seen.zones();
         assert!(zones.len() == 3 && zones.iter().all(|zone| *zone == zones[0]), "{zones:?}");
         assert!(seen.report.story.iter().any(|line| line.text.contains("is not supported")), "the refusal is told");
+        let refused: Vec<_> = seen.report.refused.iter().map(|row| (row.at_s, &*row.operation, &*row.reason)).collect();
+        let reason = Denial::SingleToMultiZone.to_string();
+        assert_eq!(refused, [(3_000.0, "set failure tolerance of shoot s to zone", &*reason)]);
     }
 }
 

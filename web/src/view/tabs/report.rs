@@ -1,7 +1,7 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::report::{EtcdReport, PendingReport, Report};
+use zonefall_core::report::{EtcdReport, PendingReport, RefusedReport, Report};
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
@@ -34,6 +34,7 @@ pub(crate) fn ReportTables(props: &ReportProps) -> Html {
             </dl>
             { expectations(report) }
             { pending(report) }
+            { refused(report) }
             { for report.etcd.iter().map(|(name, cluster)| etcd(name, cluster)) }
             { kubernetes(report) }
             { faults(report) }
@@ -89,6 +90,12 @@ fn expectations(report: &Report) -> Html {
 fn pending(report: &Report) -> Html {
     let all = report.pending.iter().flat_map(PendingReport::rows).map(Vec::from);
     rows("Pending control planes", &["Shoots", "Failure tolerance", "State", "Reason"], all)
+}
+
+/// Changes that were asked for and refused.
+fn refused(report: &Report) -> Html {
+    let row = |of: &RefusedReport| vec![clock(moment(of.at_s), 3), of.operation.clone(), of.reason.clone()];
+    rows("Refused operations", &["At", "Operation", "Reason"], report.refused.iter().map(row))
 }
 
 fn etcd(name: &str, cluster: &EtcdReport) -> Html {
