@@ -45,17 +45,25 @@ fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, n
 
 /// APIs that were unavailable, or whose controllers were inactive, for a time.
 fn apis(report: &Report, page: &Page) -> String {
-    let row = |(name, api): (&String, &ApiReport)| {
+    let rows = |(name, api): (&String, &ApiReport)| {
         let mut idle: BTreeMap<&str, f64> = BTreeMap::new();
         for gap in &api.no_leader {
             *idle.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
         }
         let idle: Vec<_> = idle.into_iter().map(|(component, s)| format!("{component} {}", text::seconds(s))).collect();
         let idle = if idle.is_empty() { "-".to_owned() } else { idle.join(", ") };
-        vec![name.clone(), text::seconds(api.read_unavailable_s), text::seconds(api.write_unavailable_s), idle]
+        let row = |name: String, [reads, writes]: [f64; 2], idle| vec![name, text::seconds(reads), text::seconds(writes), idle];
+        let apart = api.vantages_apart().map(|vantage| {
+            let times = [vantage.read_unavailable_s, vantage.write_unavailable_s];
+            row(format!("{name} from {}", vantage.from), times, String::new())
+        });
+        let all = row(name.clone(), [api.read_unavailable_s, api.write_unavailable_s], idle);
+        std::iter::once(all).chain(apart).collect::<Vec<_>>()
     };
-    let troubled = report.api.iter().filter(|(_, api)| !api.outages.is_empty() || !api.no_leader.is_empty());
-    table(page, ["cluster", "no reads for", "no writes for", "inactive controllers"], troubled.map(row).collect(), &[1, 2])
+    let is_troubled =
+        |api: &ApiReport| !api.outages.is_empty() || !api.no_leader.is_empty() || api.vantages_apart().next().is_some();
+    let troubled = report.api.iter().filter(|(_, api)| is_troubled(api));
+    table(page, ["cluster", "no reads for", "no writes for", "inactive controllers"], troubled.flat_map(rows).collect(), &[1, 2])
 }
 
 fn components(report: &Report, page: &Page) -> String {

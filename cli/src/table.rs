@@ -134,6 +134,15 @@ fn availability(cluster: &EtcdReport, simulated_s: f64, page: &Page) -> String {
         row(kind(OutageKind::ReadSerializable), cluster.read_unavailable_s.serializable),
         row(kind(OutageKind::Quorum), cluster.quorum_lost_s),
     ];
+    let apart = cluster.vantages_apart().flat_map(|vantage| {
+        let row = |service: OutageKind, s| row(&format!("{} from {}", kind(service), vantage.from), s);
+        [
+            row(OutageKind::Write, vantage.write_unavailable_s),
+            row(OutageKind::ReadLinearizable, vantage.read_unavailable_s.linearizable),
+            row(OutageKind::ReadSerializable, vantage.read_unavailable_s.serializable),
+        ]
+    });
+    let rows = rows.into_iter().chain(apart);
     page.table(&["service", "availability", "unavailable for"], rows, &[1, 2])
 }
 

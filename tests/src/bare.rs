@@ -5,7 +5,7 @@ use zonefall_core::ids::{NodeId, TiVec, VolumeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::kube::spec::KubeModel;
 use zonefall_core::scenario::prices::Prices;
-use zonefall_core::scenario::{Client, Disk, EtcdClusterSpec, Member, Network, Node, Probe, Scenario, Volume, Zone};
+use zonefall_core::scenario::{Client, Disk, EtcdClusterSpec, Member, Network, Node, Probe, ProbeFrom, Scenario, Volume, Zone};
 
 /// One cluster, a node and a volume for each member.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl Bare {
             faults: Vec::new(),
             random_faults: Vec::new(),
             operations: Vec::new(),
-            probe: Probe { from: None, deadline: Duration::from_secs(2) },
+            probe: Probe { from: ProbeFrom::Worst, deadline: Duration::from_secs(2) },
             expect: Vec::new(),
             observe_at: Vec::new(),
             inputs: Vec::new(),

@@ -1,15 +1,17 @@
 //! What the probe found when it last looked at a cluster: the services that it offers, and how many of its voters are connected.
 
 use crate::record::Service;
+use zonefall_network::vantage::Views;
 
-/// All services, in the order of [`Services::available`].
-pub(super) const ALL: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
+/// What clients ask for, in the order of [`Services::views`].
+pub(super) const ASKED: [Service; 3] = [Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
 /// What is offered, and how safely.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Services {
-    /// In the order of [`ALL`]; everything, before the first look.
-    pub(super) available: [bool; 4],
+    /// A majority runs and is connected.
+    pub(super) quorum: bool,
+    pub(super) views: Views<3>,
     pub(super) connected_voters: ConnectedVoters,
 }
 
@@ -31,13 +33,14 @@ impl ConnectedVoters {
 
 impl Default for Services {
     fn default() -> Self {
-        Self { available: [true; 4], connected_voters: ConnectedVoters::default() }
+        Self { quorum: true, views: Views::default(), connected_voters: ConnectedVoters::default() }
     }
 }
 
 impl Services {
     /// What is offered.
-    pub(super) fn available(self) -> impl Iterator<Item = Service> {
-        ALL.into_iter().zip(self.available).filter_map(|(service, up)| up.then_some(service))
+    pub(super) fn available(&self) -> impl Iterator<Item = Service> {
+        let asked = ASKED.into_iter().zip(self.views.available()).filter_map(|(service, up)| up.then_some(service));
+        self.quorum.then_some(Service::Quorum).into_iter().chain(asked)
     }
 }

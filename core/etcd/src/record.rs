@@ -2,8 +2,8 @@
 
 use zonefall_kernel::time::Duration;
 use zonefall_network::process::StopReason;
-use zonefall_scenario::MemberChange;
 use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
+use zonefall_scenario::{MemberChange, Vantage};
 
 use crate::passive::PassiveRecord;
 pub use crate::raft::StepDownReason;
@@ -117,6 +117,17 @@ pub enum EtcdRecord {
         /// Which service.
         service: Service,
         /// Whether it is there now.
+        up: bool,
+    },
+    /// The same for clients at one vantage.
+    AvailabilityFrom {
+        /// Which cluster.
+        cluster: EtcdId,
+        /// Where the clients are.
+        from: Vantage,
+        /// Which service; never [`Service::Quorum`], which is the same for all.
+        service: Service,
+        /// Whether they have it now.
         up: bool,
     },
     /// More or fewer voters of a cluster hang together: run and reach each other in both directions.

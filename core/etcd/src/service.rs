@@ -3,15 +3,15 @@
 //! No message is sent: the probe asks the state whether a request made now, by a client that may try every member, would be served
 //! without waiting for an election, a reconnection or the end of a fault, and how long the path takes at its typical delays.
 
-use crate::availability::{ALL, ConnectedVoters};
+use crate::availability::{ASKED, ConnectedVoters};
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
-use crate::member::{MemberState, Server};
-use crate::record::EtcdRecord;
+use crate::member::{Member, MemberState, Server};
+use crate::record::{EtcdRecord, Service};
 use zonefall_kernel::time::Duration;
-use zonefall_network::Network;
-use zonefall_scenario::Probe;
-use zonefall_scenario::ids::ZoneId;
+use zonefall_network::vantage::Change;
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::{Probe, Vantage};
 
 /// What a request asks of the member that takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,23 +33,28 @@ impl RequestKind {
 
 impl EtcdCluster {
     /// Looks at every service and tells what has changed.
-    pub fn probe(&mut self, probe: Probe, zones: u16, ctx: &mut EtcdCtx<'_>) {
-        let from: Vec<ZoneId> = probe.from.map_or_else(|| (0..zones).map(ZoneId).collect(), |zone| vec![zone]);
-        let quickest = |kind| -> bool {
-            let times = from.iter().filter_map(|&zone| self.answer_time(zone, kind, ctx.net));
-            times.min().is_some_and(|time| time <= probe.deadline)
-        };
+    pub fn probe(&mut self, probe: Probe, ctx: &mut EtcdCtx<'_>) {
+        let cluster = self.id;
         let connected_voters = self.connected_voters(ctx.net);
-        let now = [
-            connected_voters.left() >= 0,
-            quickest(RequestKind::Write),
-            quickest(RequestKind::LinearizableRead),
-            quickest(RequestKind::SerializableRead),
-        ];
-        for (place, service) in ALL.into_iter().enumerate() {
-            if std::mem::replace(&mut self.services.available[place], now[place]) != now[place] {
-                ctx.record(EtcdRecord::Availability { cluster: self.id, service, up: now[place] });
-            }
+        let quorum = connected_voters.left() >= 0;
+        if std::mem::replace(&mut self.services.quorum, quorum) != quorum {
+            ctx.record(EtcdRecord::Availability { cluster, service: Service::Quorum, up: quorum });
+        }
+        let kinds = [RequestKind::Write, RequestKind::LinearizableRead, RequestKind::SerializableRead];
+        let answers = kinds.map(|kind| self.answers(kind, ctx.net));
+        let have = |vantage: Vantage| {
+            let in_time = |&(host, time): &(HostId, Duration)| {
+                ctx.net.reach_from(vantage, host).is_some_and(|way| way + time <= probe.deadline)
+            };
+            answers.each_ref().map(|answers| answers.iter().any(in_time))
+        };
+        let vantages = self.vantages(ctx.net);
+        for Change { from, service, up } in self.services.views.look(probe, vantages, ctx.net, have) {
+            let service = ASKED[service];
+            ctx.record(match from {
+                None => EtcdRecord::Availability { cluster, service, up },
+                Some(from) => EtcdRecord::AvailabilityFrom { cluster, from, service, up },
+            });
         }
         if std::mem::replace(&mut self.services.connected_voters, connected_voters) != connected_voters {
             let ConnectedVoters { connected, voters } = connected_voters;
@@ -72,10 +77,16 @@ impl EtcdCluster {
         servers.filter_map(of).max_by_key(|connected_voters| connected_voters.left()).unwrap_or(none)
     }
 
-    /// How long a request from `zone` takes at the member that answers it soonest; `None`: none does.
-    fn answer_time(&self, zone: ZoneId, kind: RequestKind, net: &Network) -> Option<Duration> {
-        let time = |index: u8| Some(net.reach(zone, self.host(index))? + self.time_at(index, kind, net)?);
-        (0..self.members.len() as u8).filter_map(time).min()
+    /// From where clients use it: its members are there.
+    pub fn vantages(&self, net: &Network) -> Vec<Vantage> {
+        let there = |member: &&Member| matches!(member.state, MemberState::Joined | MemberState::Standby);
+        net.vantages(self.members.iter().filter(there).map(|member| member.host))
+    }
+
+    /// The hosts of members that answer, and how long each takes over a request that has reached it.
+    fn answers(&self, kind: RequestKind, net: &Network) -> Vec<(HostId, Duration)> {
+        let answer = |index: u8| Some((self.host(index), self.time_at(index, kind, net)?));
+        (0..self.members.len() as u8).filter_map(answer).collect()
     }
 
     /// Whether a member has a vote and a leader.

@@ -16,6 +16,8 @@
 //! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
 //! takes with the way to the server, from there to its etcd member, and etcd's own time.
 
+mod access;
+
 use std::collections::BTreeMap;
 
 use crate::ctx::{ClusterCtx, Storage};
@@ -28,11 +30,11 @@ use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
-use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
+use zonefall_network::HostId;
+use zonefall_network::vantage::Views;
+use zonefall_scenario::ids::{EtcdId, MemberId};
 
-/// A request that takes longer fails (`request-timeout`).
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+pub use access::Access;
 
 /// etcd has this long to answer a readiness check (`healthcheckTimeout`).
 const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -42,27 +44,6 @@ const FAILURES: u64 = 3;
 
 /// Entities of draws: those of the servers, and of the cluster's dials.
 const ENTITY: u32 = 1 << 31;
-
-/// How long requests take, made now; `None`: none is answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
-    /// One that asks.
-    pub read: Option<Duration>,
-    /// One that changes something.
-    pub write: Option<Duration>,
-}
-
-impl Access {
-    fn sooner(self, other: Self) -> Self {
-        let least = |a: Option<Duration>, b: Option<Duration>| a.into_iter().chain(b).min();
-        Self { read: least(self.read, other.read), write: least(self.write, other.write) }
-    }
-
-    fn after(self, way: Duration) -> Self {
-        let longer = |time: Option<Duration>| time.map(|time| time + way).filter(|time| *time <= REQUEST_TIMEOUT);
-        Self { read: longer(self.read), write: longer(self.write) }
-    }
-}
 
 /// The connection of a server to etcd. A member's process that has started anew (another life) knows nothing of it.
 #[derive(Clone, Copy, Debug)]
@@ -120,21 +101,21 @@ pub struct Api {
     servers: BTreeMap<u32, Box<Server>>,
     /// Members dialled so far: numbers of draws.
     dials: u64,
-    /// What was last told of reads and writes.
-    up: [bool; 2],
+    /// Whether reads and writes are answered, by [`Verb`].
+    views: Views<2>,
     /// The time of a write, as it is or last was.
     latency: Duration,
 }
 
 impl Api {
     /// No server yet.
-    pub const fn new(latency: Duration) -> Self {
-        Self { servers: BTreeMap::new(), dials: 0, up: [true; 2], latency }
+    pub fn new(latency: Duration) -> Self {
+        Self { servers: BTreeMap::new(), dials: 0, views: Views::default(), latency }
     }
 
     /// Whether it answers such requests.
     pub const fn is_up(&self, verb: Verb) -> bool {
-        self.up[verb as usize]
+        self.views.available()[verb as usize]
     }
 
     /// A server runs.
@@ -215,40 +196,6 @@ impl Api {
                 server.set_ready(key, server.answers.0, ctx);
             }
             server.arm(key, ctx);
-        }
-    }
-
-    /// What a client on a host gets.
-    pub fn access(&self, from: HostId, net: &Network) -> Access {
-        let ready = self.servers.values().filter(|server| server.ready && net.is_open(from, server.host));
-        ready.map(|server| server.access.after(net.round_trip(from, server.host))).fold(Access::default(), Access::sooner)
-    }
-
-    /// What a client gets from the server on its own host.
-    pub fn access_on(&self, host: HostId) -> Access {
-        let ready = self.servers.values().filter(|server| server.ready && server.host == host);
-        ready.map(|server| server.access).fold(Access::default(), Access::sooner)
-    }
-
-    /// What a client somewhere in a zone gets.
-    fn access_from(&self, zone: ZoneId, net: &Network) -> Access {
-        let ready = self.servers.values().filter(|server| server.ready);
-        let access = ready.filter_map(|server| Some(server.access.after(net.reach(zone, server.host)?)));
-        access.fold(Access::default(), Access::sooner)
-    }
-
-    /// Whether the best server answers sooner or later than before, and tells whether the API is up.
-    pub fn publish_access(&mut self, ctx: &mut ClusterCtx<'_>) {
-        let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
-        self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
-        let probe = ctx.scenario.probe;
-        let zones = || ctx.scenario.zones.keys().filter(|zone| probe.from.is_none_or(|from| from == *zone));
-        let seen = zones().map(|zone| self.access_from(zone, ctx.net)).fold(Access::default(), Access::sooner);
-        for (verb, time) in [(Verb::Read, seen.read), (Verb::Write, seen.write)] {
-            let up = time.is_some_and(|time| time <= probe.deadline);
-            if std::mem::replace(&mut self.up[verb as usize], up) != up {
-                ctx.record(KubeRecord::ApiAvailability { verb, up });
-            }
         }
     }
 

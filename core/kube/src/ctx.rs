@@ -15,8 +15,8 @@ use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{EtcdId, KubeClusterId, MemberId, PodId};
+use zonefall_scenario::{Scenario, Vantage};
 
 /// What etcd answers, and when: the storage of an API.
 pub trait Storage: Debug {
@@ -40,6 +40,8 @@ pub trait Storage: Debug {
     fn leader(&self, etcd: EtcdId) -> Option<u8>;
     /// How long a linearizable read at a member, or a write, takes there; `None`: it is not answered.
     fn time_at(&self, member: MemberId, verb: Verb, net: &Network) -> Option<Duration>;
+    /// From where clients use a cluster.
+    fn vantages(&self, etcd: EtcdId, net: &Network) -> Vec<Vantage>;
     /// Bytes of a snapshot that can be uploaded to the backup bucket now.
     fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64>;
 }

@@ -112,12 +112,9 @@ impl KubeRecord {
                     ServerFact::Etcd(None) => format!("API server {name} is connected to no etcd member"),
                 }
             }
-            Self::ApiAvailability { verb, up } => {
-                let requests = match verb {
-                    Verb::Read => "reads",
-                    Verb::Write => "writes",
-                };
-                format!("API {requests} are {}", if up { "available" } else { "unavailable" })
+            Self::ApiAvailability { verb, up } => format!("API {}", describe_availability(verb, up)),
+            Self::ApiAvailabilityFrom { from, verb, up } => {
+                format!("API {} from {}", describe_availability(verb, up), from.name(scenario))
             }
             Self::Lease(component, Some(replica)) => {
                 format!("{} {} is the leader", component.name(), replica.describe(scenario))
@@ -193,6 +190,15 @@ pub const fn effect_words(effect: Effect) -> &'static str {
         Effect::PreferNoSchedule => "PreferNoSchedule",
         Effect::NoExecute => "NoExecute",
     }
+}
+
+/// `reads are available`.
+fn describe_availability(verb: Verb, up: bool) -> String {
+    let requests = match verb {
+        Verb::Read => "reads",
+        Verb::Write => "writes",
+    };
+    format!("{requests} are {}", if up { "available" } else { "unavailable" })
 }
 
 impl KubeEvent {

@@ -9,6 +9,7 @@ use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
 use crate::spec::{Component, Task};
 use zonefall_kernel::traced;
+use zonefall_scenario::Vantage;
 use zonefall_scenario::ids::{KubeClusterId, MachineDeploymentId, NodeId, ServiceId, WorkloadId, ZoneId};
 
 /// A fact of one cluster.
@@ -28,11 +29,20 @@ pub enum KubeRecord {
     MachineDeploymentScaled(MachineDeploymentId, u32),
     /// Of an API server.
     ApiServer(Replica, ServerFact),
-    /// Whether the API answers some client, within the deadline of the scenario's probe.
+    /// Whether the API answers the clients that count, within the deadline of the scenario's probe.
     ApiAvailability {
         /// Which requests.
         verb: Verb,
         /// It does.
+        up: bool,
+    },
+    /// The same for clients at one vantage.
+    ApiAvailabilityFrom {
+        /// Where the clients are.
+        from: Vantage,
+        /// Which requests.
+        verb: Verb,
+        /// They get answers.
         up: bool,
     },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
@@ -70,6 +80,7 @@ traced! {
         Operation(task) = 11,
         Hints(workload, fact) = 15,
         Endpoint { service, pod, listed } = 16,
+        ApiAvailabilityFrom { from, verb, up } = 17,
     }
 }
 

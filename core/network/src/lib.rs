@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod meter;
 pub mod process;
 pub mod stream;
+pub mod vantage;
 pub mod wire;
 
 use zonefall_kernel::time::Duration;
@@ -38,6 +39,8 @@ struct Host {
 pub struct Network {
     hosts: TiVec<HostId, Host>,
     zones: usize,
+    /// The region of each zone.
+    regions: TiVec<ZoneId, u16>,
     usual: Vec<Path>,
     paths: Vec<Path>,
     same_host: Path,
@@ -63,6 +66,7 @@ impl Network {
         Self {
             hosts: machines.chain(clients).map(host).collect(),
             zones,
+            regions: scenario.zones.iter().map(|zone| zone.region).collect(),
             usual: scenario.network.paths.clone(),
             paths: scenario.network.paths.clone(),
             same_host: scenario.network.same_host.clone(),

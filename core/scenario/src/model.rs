@@ -13,6 +13,7 @@ use crate::inventory::Inventory;
 use crate::kube::KubeModel;
 use crate::load::Client;
 use crate::prices::Prices;
+use crate::probe::Probe;
 use crate::source::{Contradiction, Input};
 use crate::topology::{Network, Node, Volume, Zone};
 use zonefall_kernel::time::{Duration, Time};
@@ -123,15 +124,6 @@ pub struct RandomFaults {
     pub between: Lifetime,
     /// Time to repair.
     pub repair: Lifetime,
-}
-
-/// How availability is judged: see `observe::availability` of zonefall-core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// Where the probe stands; `None`: in the best placed zone.
-    pub from: Option<ZoneId>,
-    /// An answer that takes longer than this is no answer.
-    pub deadline: Duration,
 }
 
 impl Inventory for Scenario {

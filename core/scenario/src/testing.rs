@@ -4,7 +4,9 @@ use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::options::EtcdOptions;
 use crate::prices::Prices;
-use crate::{Client, Disk, EtcdClusterSpec, Load, Member, Network, Node, Op, Path, Probe, Scenario, Target, Volume, Zone};
+use crate::{
+    Client, Disk, EtcdClusterSpec, Load, Member, Network, Node, Op, Path, Probe, ProbeFrom, Scenario, Target, Volume, Zone,
+};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::{Duration, Time};
 
@@ -61,7 +63,7 @@ pub fn three_zones() -> Scenario {
         faults: Vec::new(),
         random_faults: Vec::new(),
         operations: Vec::new(),
-        probe: Probe { from: None, deadline: Duration::from_secs(1) },
+        probe: Probe { from: ProbeFrom::Worst, deadline: Duration::from_secs(1) },
         expect: Vec::new(),
         observe_at: Vec::new(),
         inputs: Vec::new(),

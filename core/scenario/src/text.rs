@@ -68,10 +68,11 @@ fn decimal(n: u64, size: u64) -> String {
 }
 
 /// A list as people say it: `a`, `a and b`, `a, b and c`.
-pub fn list(items: &[String]) -> String {
-    match items {
+pub fn list<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match &items[..] {
         [] => String::new(),
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
     }
 }
@@ -136,6 +137,6 @@ mod tests {
         ] {
             assert_eq!(dollars(usd), expected);
         }
-        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
     }
 }

@@ -2,11 +2,16 @@
 //!
 //! # How availability is judged
 //!
-//! A *virtual probe* stands in a zone (`probe.from` of the scenario; default: the best placed one, that is the zone from which the
-//! service can be had soonest). It sends nothing and costs nothing: at every change of the world's state the engine works out what a
-//! client there, which would try any member, could have. "In both directions" means that neither the way there nor the way back is
-//! blocked. A service is there when an answer's *expected time* is within `probe.deadline`; the expected time is that of the fastest
-//! such path: typical link delays, and for writes the typical fsync of the quorum, with whatever faults add to them.
+//! A *virtual probe* stands at each *vantage*: in every zone of the cluster's regions, and outside. It sends nothing and costs nothing: at
+//! every change of the world's state the engine works out what a client there, which would try any member, could have. "In both directions"
+//! means that neither the way there nor the way back is blocked. A service is there when an answer's *expected time* is within
+//! `probe.deadline`; the expected time is that of the fastest such path: typical link delays, and for writes the typical fsync of the
+//! quorum, with whatever faults add to them.
+//!
+//! What counts (`probe.from` of the scenario, default `worst`) is what all clients have who are not cut off themselves: all vantages but
+//! zones without power (where nobody misses anything) and zones that are cut off. So a zone that is cut off with its cluster in it is an
+//! outage, which only those inside do not notice; and a zone that is cut off from a cluster of three is none, but for those inside. The
+//! report has a row for each vantage.
 //!
 //! | service | is there when |
 //! |---|---|
@@ -25,15 +30,17 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::causes::{Causes, Outage};
+use super::vantages::Vantages;
 use crate::ids::{EtcdId, TiVec};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{EtcdRecord, Record, Service};
-use crate::report::{OutageKind, OutageReport, length, seconds};
-use crate::scenario::Scenario;
+use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
+use crate::scenario::{Scenario, Vantage};
 
 /// Collects outages.
 #[derive(Clone, Debug)]
 pub struct Availability {
+    scenario: Arc<Scenario>,
     causes: Causes,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdAvailability>>,
@@ -45,13 +52,16 @@ struct EtcdAvailability {
     open: [Option<Time>; 4],
     /// By [`place`] of the service: time gone, outages under way not included.
     unavailable: [Duration; 4],
+    /// The same for clients at each vantage, by the order of [`ASKED`].
+    vantages: Vantages<3>,
     outages: Vec<OutageReport>,
 }
 
 impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { causes: Causes::new(scenario), clusters: vec![Arc::default(); scenario.etcd.len()].into() }
+        let clusters = vec![Arc::default(); scenario.etcd.len()].into();
+        Self { scenario: Arc::clone(scenario), causes: Causes::new(scenario), clusters }
     }
 
     /// Time without a service until `now`, in seconds.
@@ -72,6 +82,16 @@ impl Availability {
         }
         rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s).then(a.kind.cmp(&b.kind)));
         rows
+    }
+
+    /// The same for clients at each of these vantages.
+    pub fn vantages(&self, cluster: EtcdId, vantages: &[Vantage], now: Time) -> Vec<VantageReport> {
+        let row = |(from, [write, linearizable, serializable]): (Vantage, [Duration; 3])| VantageReport {
+            from: from.name(&self.scenario).to_owned(),
+            write_unavailable_s: length(write),
+            read_unavailable_s: ReadUnavailable { linearizable: length(linearizable), serializable: length(serializable) },
+        };
+        self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
     }
 
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
@@ -98,12 +118,22 @@ impl Availability {
 impl Observer for Availability {
     fn record(&mut self, at: Time, record: &Record) {
         self.causes.record(at, record);
-        if let Record::Etcd(EtcdRecord::Availability { cluster, service, up }) = record {
-            self.change(at, *cluster, *service, *up);
-            self.causes.forget(self.earliest_open().unwrap_or(at));
+        match record {
+            Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
+                self.change(at, *cluster, *service, *up);
+                self.causes.forget(self.earliest_open().unwrap_or(at));
+            }
+            Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
+                let place = ASKED.iter().position(|asked| asked == service).expect("the quorum is the same for all");
+                Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
+            }
+            _ => {}
         }
     }
 }
+
+/// What clients ask for.
+const ASKED: [Service; 3] = [Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
 const SERVICES: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 

@@ -24,7 +24,7 @@ use crate::ids::{EtcdId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -124,7 +124,7 @@ impl Causes {
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
     fn touches(&self, fault: &Fault, cluster: EtcdId) -> bool {
         let (members, zones) = (&self.scenario.etcd[cluster].members, &self.clusters[cluster].zones);
-        let in_zone = |z| self.scenario.probe.from == Some(z) || zones.contains(&z);
+        let in_zone = |z| self.scenario.probe.from.zone() == Some(z) || zones.contains(&z);
         let named = |place: Place| match place {
             Place::Zone(zone) => in_zone(zone),
             Place::Node(node) => members.iter().any(|m| m.node == node),
@@ -134,6 +134,8 @@ impl Causes {
             Hit::Zone(FaultTarget::Named(zone)) => in_zone(zone),
             Hit::Member(FaultTarget::Named(member)) => member.cluster == cluster,
             Hit::Volume(FaultTarget::Named(volume)) => members.iter().any(|m| m.volume == volume),
+            // From a zone without members only clients come.
+            Hit::Link(a, b) if self.scenario.probe.from == ProbeFrom::Worst => named(a) || named(b),
             Hit::Link(a, b) => named(a) && named(b),
             Hit::Node(FaultTarget::OfLeader(of))
             | Hit::Zone(FaultTarget::OfLeader(of))

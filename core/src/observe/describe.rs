@@ -132,6 +132,10 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             let cluster = &scenario.etcd[*cluster].name;
             format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "unavailable" })
         }
+        Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
+            let (cluster, there) = (&scenario.etcd[*cluster].name, if *up { "available" } else { "unavailable" });
+            format!("{cluster}: {} {there} from {}", describe_service(*service), from.name(scenario))
+        }
         Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
             format!("{}: {} committed entries are lost", scenario.etcd[*cluster].name, text::count(*entries))
         }

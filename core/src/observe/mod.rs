@@ -38,6 +38,7 @@ pub mod subject;
 pub mod tolerance;
 pub mod trace;
 pub mod traffic;
+pub mod vantages;
 pub mod voters;
 pub mod windows;
 

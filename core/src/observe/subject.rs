@@ -72,6 +72,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
             | EtcdRecord::PeerLost { .. }
             | EtcdRecord::PeerFound { .. }
             | EtcdRecord::ConnectedVoters { .. }
+            | EtcdRecord::AvailabilityFrom { .. }
             | EtcdRecord::Raft(_),
         )
         | Record::Client(ClientRecord::Request { .. }) => Subject::default(),
@@ -127,7 +128,10 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (kind, vec![name], true)
         }
-        KubeRecord::ApiServer(..) | KubeRecord::Hints(..) | KubeRecord::Endpoint { .. } => return Subject::default(),
+        KubeRecord::ApiServer(..)
+        | KubeRecord::ApiAvailabilityFrom { .. }
+        | KubeRecord::Hints(..)
+        | KubeRecord::Endpoint { .. } => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }

@@ -13,7 +13,7 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::Observer;
-use crate::ids::MemberId;
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::traced::{Form, Traced};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
@@ -97,6 +97,17 @@ impl Writer<'_> {
     fn member(&mut self, v: MemberId) {
         self.u16(v.cluster.0);
         self.u8(v.index);
+    }
+
+    fn availability(&mut self, cluster: EtcdId, service: Service, up: bool) {
+        self.u16(cluster.0);
+        self.u8(match service {
+            Service::Quorum => 0,
+            Service::Write => 1,
+            Service::ReadLinearizable => 2,
+            Service::ReadSerializable => 3,
+        });
+        self.u8(u8::from(up));
     }
 
     fn text(&mut self, v: &str) {
@@ -225,14 +236,12 @@ impl Writer<'_> {
             }
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
                 self.u8(17);
-                self.u16(cluster.0);
-                self.u8(match service {
-                    Service::Quorum => 0,
-                    Service::Write => 1,
-                    Service::ReadLinearizable => 2,
-                    Service::ReadSerializable => 3,
-                });
-                self.u8(u8::from(*up));
+                self.availability(*cluster, *service, *up);
+            }
+            Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
+                self.u8(23);
+                from.trace(self.form);
+                self.availability(*cluster, *service, *up);
             }
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 self.u8(18);

@@ -62,6 +62,7 @@ pub fn cluster_of(record: &Record) -> Option<EtcdId> {
     match record {
         Record::Etcd(
             EtcdRecord::Availability { cluster, .. }
+            | EtcdRecord::AvailabilityFrom { cluster, .. }
             | EtcdRecord::ConnectedVoters { cluster, .. }
             | EtcdRecord::DataLost { cluster, .. }
             | EtcdRecord::Passive(cluster, _),
@@ -96,6 +97,7 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         Record::Etcd(EtcdRecord::Raft(raft)) => return Some(member_in(raft)),
         Record::Etcd(
             EtcdRecord::Availability { .. }
+            | EtcdRecord::AvailabilityFrom { .. }
             | EtcdRecord::ConnectedVoters { .. }
             | EtcdRecord::DataLost { .. }
             | EtcdRecord::Passive(..),

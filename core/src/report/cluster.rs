@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::text;
 use crate::sim::Role;
 
 /// What happened to one etcd cluster.
@@ -28,6 +29,9 @@ pub struct EtcdReport {
     pub no_fault_tolerance_s: f64,
     /// How many members may yet be lost: at each change, at most 2,000. See [`crate::observe::tolerance`].
     pub tolerance: Vec<ToleranceReport>,
+    /// What clients at each vantage were without: the zones of its regions, then `outside`.
+    #[serde(default)]
+    pub vantages: Vec<VantageReport>,
     /// Intervals without a service, in order of their start (then of kind). See [`crate::observe::availability`].
     pub outages: Vec<OutageReport>,
     /// How requests ended.
@@ -45,6 +49,26 @@ pub struct EtcdReport {
     pub catch_up: Vec<CatchUpReport>,
     /// Changes of membership asked for.
     pub membership: Vec<MembershipReport>,
+}
+
+/// Times in which clients at one vantage had no service of an etcd cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VantageReport {
+    /// A zone, or `outside` the region.
+    pub from: String,
+    /// Time without write service, in seconds.
+    pub write_unavailable_s: f64,
+    /// Time without read service.
+    pub read_unavailable_s: ReadUnavailable,
+}
+
+impl EtcdReport {
+    /// Vantages whose clients were hit otherwise than those that count.
+    pub fn vantages_apart(&self) -> impl Iterator<Item = &VantageReport> {
+        let said = |write: f64, read: &ReadUnavailable| [write, read.linearizable, read.serializable].map(text::seconds);
+        let counted = said(self.write_unavailable_s, &self.read_unavailable_s);
+        self.vantages.iter().filter(move |row| said(row.write_unavailable_s, &row.read_unavailable_s) != counted)
+    }
 }
 
 /// How many members a cluster may yet lose, from one change to the next.

@@ -3,6 +3,8 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::text;
+
 /// A pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PodReport {
@@ -212,16 +214,38 @@ pub struct CountsReport {
 /// What became of an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApiReport {
-    /// Time in which nobody got an answer to a read, as the probe judges it, in seconds.
+    /// Time without answers to reads, as the probe judges it, in seconds.
     pub read_unavailable_s: f64,
-    /// Time in which nobody could write, in seconds.
+    /// Time without answers to writes, in seconds.
     pub write_unavailable_s: f64,
+    /// The same for clients at each vantage: the zones of its regions, then `outside`.
+    #[serde(default)]
+    pub vantages: Vec<ApiVantageReport>,
     /// When it did not answer, by start.
     pub outages: Vec<ApiOutageReport>,
     /// When a component could do nothing, by component.
     pub no_leader: Vec<NoLeaderReport>,
     /// Who led its components from when on, after the start.
     pub leases: Vec<LeaseReport>,
+}
+
+impl ApiReport {
+    /// Vantages whose clients were hit otherwise than those that count.
+    pub fn vantages_apart(&self) -> impl Iterator<Item = &ApiVantageReport> {
+        let counted = [self.read_unavailable_s, self.write_unavailable_s].map(text::seconds);
+        self.vantages.iter().filter(move |row| [row.read_unavailable_s, row.write_unavailable_s].map(text::seconds) != counted)
+    }
+}
+
+/// Times in which clients at one vantage got no answer from an API.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApiVantageReport {
+    /// A zone, or `outside` the region.
+    pub from: String,
+    /// Time without answers to reads, in seconds.
+    pub read_unavailable_s: f64,
+    /// Time in which they could not write, in seconds.
+    pub write_unavailable_s: f64,
 }
 
 /// A time in which an API did not answer.

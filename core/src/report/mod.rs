@@ -12,6 +12,7 @@ mod cost_tables;
 mod kube;
 mod pending;
 mod refused;
+mod vantage;
 mod verdict;
 
 use indexmap::IndexMap;
@@ -152,8 +153,8 @@ pub struct Report {
 /// How availability was judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeReport {
-    /// Zone the probe stands in; null: the best placed zone.
-    pub from: Option<String>,
+    /// Whose availability counts: `worst` of all vantages that are not cut off themselves, `best`, `outside`, or a zone.
+    pub from: String,
     /// An answer that takes longer than this, in seconds, is no answer.
     pub deadline_s: f64,
 }

@@ -1,6 +1,6 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
-use super::{EtcdReport, OutageKind, OutageReport, PendingReport, Report};
+use super::{EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
 use crate::scenario::text;
 
 /// A few words of a verdict.
@@ -70,18 +70,21 @@ fn at(at_s: f64, text: impl Into<String>) -> Phrase {
 fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     let reads = "Linearizable reads";
     let words = |kind| text(&service(cluster, kind, ""));
-    let mut all = if words(OutageKind::Write) == words(OutageKind::ReadLinearizable) {
-        vec![service(cluster, OutageKind::Write, "Writes and linearizable reads")]
+    let stale_reads = intervals(cluster, OutageKind::ReadSerializable).next().is_some();
+    let linearizable = words(OutageKind::Write) == words(OutageKind::ReadLinearizable);
+    let alike = linearizable && stale_reads && words(OutageKind::Write) == words(OutageKind::ReadSerializable);
+    let mut all = if linearizable {
+        vec![service(cluster, OutageKind::Write, if alike { "Writes and reads" } else { "Writes and linearizable reads" })]
     } else {
         vec![service(cluster, OutageKind::Write, "Writes"), service(cluster, OutageKind::ReadLinearizable, reads)]
     };
     if let Some(first) = intervals(cluster, OutageKind::Quorum).next() {
         all.push(vec![say("Quorum was lost for "), at(first.from_s, text::seconds(cluster.quorum_lost_s)), say(".")]);
-        if intervals(cluster, OutageKind::ReadSerializable).next().is_none() {
+        if !stale_reads {
             all.push(vec![say("Serializable reads remained available.")]);
         }
     }
-    if intervals(cluster, OutageKind::ReadSerializable).next().is_some() {
+    if stale_reads && !alike {
         all.push(service(cluster, OutageKind::ReadSerializable, "Serializable reads"));
     }
     all.extend(taken_over(cluster));
@@ -132,14 +135,21 @@ fn intervals(cluster: &EtcdReport, kind: OutageKind) -> impl Iterator<Item = &Ou
 fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     let all: Vec<_> = intervals(cluster, kind).collect();
     let length = |o: &OutageReport| o.to_s - o.from_s;
+    let whom = whom(cluster, kind);
     match &all[..] {
-        [] => vec![say(format!("{what} were always available."))],
+        [] => vec![say(format!("{what} were always available{whom}."))],
         [one] if one.completed => {
-            vec![say(format!("{what} were unavailable for ")), at(one.from_s, text::seconds(length(one))), say(".")]
+            vec![
+                say(format!("{what} were unavailable for ")),
+                at(one.from_s, text::seconds(length(one))),
+                say(format!("{whom}.")),
+            ]
         }
-        [one] => {
-            vec![say(format!("{what} were unavailable from ")), at(one.from_s, text::seconds(one.from_s)), say(" to the end.")]
-        }
+        [one] => vec![
+            say(format!("{what} were unavailable from ")),
+            at(one.from_s, text::seconds(one.from_s)),
+            say(format!(" to the end{whom}.")),
+        ],
         [first, .., last] => {
             let total = text::seconds(all.iter().map(|o| length(o)).sum());
             let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
@@ -152,10 +162,23 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
             if !last.completed {
                 sentence.extend([say("; "), at(last.from_s, "the last outage"), say(" lasted to the end")]);
             }
-            sentence.push(say("."));
+            sentence.push(say(format!("{whom}.")));
             sentence
         }
     }
+}
+
+/// Which clients that was true of, where it was not true of all.
+fn whom(cluster: &EtcdReport, kind: OutageKind) -> String {
+    type Time = fn(f64, &ReadUnavailable) -> f64;
+    let time: Time = match kind {
+        OutageKind::Quorum => return String::new(),
+        OutageKind::Write => |write, _| write,
+        OutageKind::ReadLinearizable => |_, read| read.linearizable,
+        OutageKind::ReadSerializable => |_, read| read.serializable,
+    };
+    let rows = cluster.vantages.iter().map(|row| (&*row.from, time(row.write_unavailable_s, &row.read_unavailable_s)));
+    vantage::who(rows, time(cluster.write_unavailable_s, &cluster.read_unavailable_s))
 }
 
 fn leader(cluster: &EtcdReport) -> Option<Sentence> {

@@ -38,7 +38,7 @@ use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::{self, Kube};
 use crate::network::{HostId, Network};
 use crate::record::{EtcdRecord, Record};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Vantage};
 use crate::traffic::{Traffic, TrafficCtx};
 use attachments::Servers;
 use controllers::CONTROLLERS;
@@ -351,10 +351,10 @@ impl Simulation {
             }
             for id in std::mem::take(&mut self.fx.etcd.service_changed) {
                 self.traffic.service_changed(id);
-                let (probe, zones) = (self.scenario.probe, self.scenario.zones.len() as u16);
+                let probe = self.scenario.probe;
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 cluster.reconcile(&mut ctx);
-                cluster.probe(probe, zones, &mut ctx);
+                cluster.probe(probe, &mut ctx);
                 for id in self.clients_of(id) {
                     let (client, mut ctx) = self.client(id);
                     client.network_changed(&mut ctx);
@@ -441,6 +441,11 @@ impl Simulation {
     /// The members of a cluster, in the scenario's order.
     pub fn members(&self, cluster: EtcdId) -> Vec<MemberStatus> {
         self.clusters[cluster].statuses().collect()
+    }
+
+    /// Vantages of a cluster's clients.
+    pub fn vantages(&self, cluster: EtcdId) -> Vec<Vantage> {
+        self.clusters[cluster].vantages(&self.network)
     }
 
     /// Where a member is, or is to run.

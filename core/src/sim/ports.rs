@@ -13,6 +13,7 @@ use crate::kube::ctx::{KubeOutbox, Storage};
 use crate::kube::record::Verb;
 use crate::network::{HostId, Network};
 use crate::record::Record;
+use crate::scenario::Vantage;
 use crate::sim::event::Buffer;
 
 /// The etcd clusters of a run, as APIs store their objects in them.
@@ -67,6 +68,10 @@ impl Storage for EtcdStorage<'_> {
 
     fn time_at(&self, member: MemberId, verb: Verb, net: &Network) -> Option<Duration> {
         self.cluster(member.cluster).time_at(member.index, RequestKind::of_api(verb == Verb::Write), net)
+    }
+
+    fn vantages(&self, etcd: EtcdId, net: &Network) -> Vec<Vantage> {
+        self.cluster(etcd).vantages(net)
     }
 
     fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64> {

@@ -150,8 +150,9 @@ fn one() -> u64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawProbe {
-    /// Zone of the probe, or `best`: at each moment the zone with the best availability.
-    #[schemars(extend("x-source" = "assumed: clients are in every zone"))]
+    /// Where the clients are whose availability counts: a zone, `outside` (the region, as users of an API are), `worst` (at each moment the
+    /// worst of all that are not cut off themselves) or `best`. The report has a row for each of them in any case.
+    #[schemars(extend("x-source" = "assumed: clients are in every zone, and outside"))]
     pub from: String,
     /// Timeout of the probe.
     #[schemars(extend(
@@ -164,7 +165,7 @@ pub struct RawProbe {
 
 impl Default for RawProbe {
     fn default() -> Self {
-        Self { from: "best".to_owned(), deadline: Span(Duration::from_secs(2)) }
+        Self { from: "worst".to_owned(), deadline: Span(Duration::from_secs(2)) }
     }
 }
 

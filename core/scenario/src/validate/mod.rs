@@ -33,9 +33,9 @@ use std::collections::BTreeSet;
 
 use crate::error::Errors;
 use crate::expect::Expectation;
-use crate::ids::ZoneId;
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
-use crate::model::{Probe, Scenario};
+use crate::model::Scenario;
+use crate::probe::{Probe, ProbeFrom, Vantage};
 use crate::raw::{RawScenario, RawSource};
 use crate::source::Input;
 use zonefall_kernel::time::Time;
@@ -57,7 +57,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     clients.extend(usage::clients(&mut ctx, raw, &kube));
     usage::limits(&mut ctx, raw);
     let (faults, random_faults) = events::validate(&mut ctx, raw, &topology, &clusters, &members, &mut inputs);
-    let probe = Probe { from: probe_zone(&mut ctx, raw, &topology.zone_names), deadline: raw.probe.deadline.0 };
+    let probe = Probe { from: probe_from(&mut ctx, raw, &topology.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut ctx, raw, &clusters);
     let observe_at = observe_at(&mut ctx, raw);
     ctx.errors.is_empty().then(|| Scenario {
@@ -99,10 +99,12 @@ fn observe_at(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Vec<(String, Time)> 
     all
 }
 
-fn probe_zone(ctx: &mut CheckCtx<'_>, raw: &RawScenario, zones: &Names) -> Option<ZoneId> {
+fn probe_from(ctx: &mut CheckCtx<'_>, raw: &RawScenario, zones: &Names) -> ProbeFrom {
     match raw.probe.from.as_str() {
-        "best" => None,
-        zone => zones.find(ctx, "probe.from", zone).map(ZoneId::from),
+        "worst" => ProbeFrom::Worst,
+        "best" => ProbeFrom::Best,
+        "outside" => ProbeFrom::At(Vantage::Outside),
+        zone => zones.find(ctx, "probe.from", zone).map_or(ProbeFrom::Worst, |zone| ProbeFrom::At(Vantage::Zone(zone.into()))),
     }
 }
 

@@ -287,7 +287,7 @@ impl Causes {
                 }
             }
             Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), .. })
-                if self.scenario.probe.from == Some(zone) =>
+                if self.scenario.probe.from.zone() == Some(zone) =>
             {
                 format!("{text}, which contains the probe").into()
             }

@@ -7,8 +7,9 @@ use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::spec::Component;
-use crate::report::{ApiOutageReport, ApiReport, LeaseReport, NoLeaderReport, length, seconds};
-use crate::scenario::Scenario;
+use crate::observe::vantages::Vantages;
+use crate::report::{ApiOutageReport, ApiReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds};
+use crate::scenario::{Scenario, Vantage};
 
 /// Follows the APIs of all clusters. Everything answers and acts at the start.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Apis {
 struct Api {
     reads: Gaps,
     writes: Gaps,
+    /// Clients at each vantage without reads and writes.
+    vantages: Vantages<2>,
     idle: [Gaps; Component::ALL.len()],
     leases: Vec<LeaseReport>,
 }
@@ -59,6 +62,10 @@ impl Apis {
         match *record {
             KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(cluster).reads.set(at, up),
             KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(cluster).writes.set(at, up),
+            KubeRecord::ApiAvailabilityFrom { from, verb, up } => {
+                let place = if verb == Verb::Read { 0 } else { 1 };
+                self.api(cluster).vantages.set(at, from, place, up);
+            }
             KubeRecord::ControllerActive(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
             KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
                 at_s: seconds(at),
@@ -84,8 +91,14 @@ impl Apis {
     }
 
     /// What became of a cluster's API until `now`.
-    pub fn row(&self, cluster: KubeClusterId, now: Time) -> ApiReport {
-        let Some(api) = self.clusters.get(&cluster) else { return ApiReport::default() };
+    pub fn row(&self, cluster: KubeClusterId, vantages: &[Vantage], now: Time, scenario: &Scenario) -> ApiReport {
+        let untouched = Arc::default();
+        let api: &Arc<Api> = self.clusters.get(&cluster).unwrap_or(&untouched);
+        let vantage = |(from, [reads, writes]): (Vantage, [Duration; 2])| ApiVantageReport {
+            from: from.name(scenario).to_owned(),
+            read_unavailable_s: length(reads),
+            write_unavailable_s: length(writes),
+        };
         let outage = |verb: &str, gaps: &Gaps| {
             let row = |(from, to, over)| ApiOutageReport {
                 verb: verb.to_owned(),
@@ -108,6 +121,7 @@ impl Apis {
         ApiReport {
             read_unavailable_s: length(api.reads.within(Time::ZERO, now)),
             write_unavailable_s: length(api.writes.within(Time::ZERO, now)),
+            vantages: api.vantages.rows(vantages, now).map(vantage).collect(),
             outages,
             no_leader: idle.collect(),
             leases: api.leases.clone(),

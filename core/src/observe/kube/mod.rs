@@ -30,7 +30,7 @@ use crate::report::{
     ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
     ServiceReport, length,
 };
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
 
 /// Follows all clusters.
@@ -108,9 +108,10 @@ impl Kube {
     }
 
     /// Each cluster's API, in the order of the scenario.
-    pub fn apis(&self, now: Time) -> IndexMap<String, ApiReport> {
+    pub fn apis(&self, now: Time, vantages: &dyn Fn(EtcdId) -> Vec<Vantage>) -> IndexMap<String, ApiReport> {
         let clusters = self.scenario.kube.clusters.iter_enumerated();
-        clusters.map(|(id, cluster)| (cluster.name.clone(), self.apis.row(id, now))).collect()
+        let row = |id, etcd| self.apis.row(id, &vantages(etcd), now, &self.scenario);
+        clusters.map(|(id, cluster)| (cluster.name.clone(), row(id, cluster.etcd))).collect()
     }
 
     /// How many nodes, pods and machines stood where, by cluster, `window_s` seconds between two looks.

@@ -1,7 +1,7 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::report::{EtcdReport, PendingReport, RefusedReport, Report};
+use zonefall_core::report::{ApiVantageReport, EtcdReport, PendingReport, RefusedReport, Report};
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
@@ -114,6 +114,11 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
     ];
     let rejected = cluster.requests.rejected;
     let rejected = (rejected > 0).then(|| vec!["requests rejected (429)".to_owned(), count(rejected)]);
+    let apart = cluster.vantages_apart().map(|row| {
+        let reads = &row.read_unavailable_s;
+        let times = [row.write_unavailable_s, reads.linearizable, reads.serializable].map(length);
+        [row.from.clone()].into_iter().chain(times).collect()
+    });
     let outages = cluster.outages.iter().map(|o| {
         let end = if o.completed { length(o.to_s - o.from_s) } else { format!("{} (ongoing)", length(o.to_s - o.from_s)) };
         vec![outage(o.kind).to_owned(), when(o.from_s), end, o.root_cause.clone()]
@@ -139,6 +144,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         <>
             <h2>{ name }</h2>
             { rows("Summary", &["Figure", "Value"], sums.into_iter().chain(rejected)) }
+            { rows("Unavailable for clients elsewhere", &["Clients in", "Writes", "Linearizable reads", "Serializable reads"], apart) }
             { rows("Outages", &["Service", "From", "For", "Root cause"], outages) }
             { rows("Latency in ms", &["Requests", "Succeeded", "Timed out", "Failed", "p50", "p90", "p99", "Max"], latency) }
             { rows("Elections", &["Leader", "Term", "At", "Duration"], elections) }
@@ -162,6 +168,12 @@ fn kubernetes(report: &Report) -> Html {
     });
     let outages = report.api.iter().flat_map(|(name, api)| {
         api.outages.iter().map(move |o| vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.completed)])
+    });
+    let apart = report.api.iter().flat_map(|(name, api)| {
+        let row = |row: &ApiVantageReport| {
+            vec![name.clone(), row.from.clone(), length(row.read_unavailable_s), length(row.write_unavailable_s)]
+        };
+        api.vantages_apart().map(row).collect::<Vec<_>>()
     });
     let idle = report.api.iter().flat_map(|(name, api)| {
         api.no_leader
@@ -201,6 +213,7 @@ fn kubernetes(report: &Report) -> Html {
         <>
             { rows("Components that lost a pod (longest times)", &longest, components) }
             { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For"], outages) }
+            { rows("Unavailable APIs for clients elsewhere", &["Cluster", "Clients in", "Reads", "Writes"], apart) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
             { rows("Services", &listed, services) }

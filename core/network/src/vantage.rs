@@ -1,0 +1,166 @@
+//! Services as clients at each vantage have them: in a zone, or outside the region.
+
+use crate::{HostId, Network};
+use zonefall_kernel::time::Duration;
+use zonefall_scenario::ids::ZoneId;
+use zonefall_scenario::{Probe, ProbeFrom, Vantage};
+
+impl Network {
+    /// Vantages of clients of what runs on these hosts: every zone of their regions, then outside.
+    pub fn vantages(&self, hosts: impl Iterator<Item = HostId>) -> Vec<Vantage> {
+        let mut regions: Vec<u16> = hosts.map(|host| self.regions[self.zone(host)]).collect();
+        regions.sort_unstable();
+        regions.dedup();
+        let zones = self.regions.iter_enumerated().filter(|(_, region)| regions.contains(region));
+        zones.map(|(zone, _)| Vantage::Zone(zone)).chain([Vantage::Outside]).collect()
+    }
+
+    /// Typical time from a vantage to a host and back; `None`: no packet passes both ways. From outside, only the part within the region
+    /// counts.
+    pub fn reach_from(&self, vantage: Vantage, host: HostId) -> Option<Duration> {
+        match vantage {
+            Vantage::Zone(zone) => self.reach(zone, host),
+            Vantage::Outside => (self.is_powered(host) && !self.is_partitioned(host)).then_some(Duration::ZERO),
+        }
+    }
+
+    /// Whether clients there have power.
+    fn has_clients(&self, vantage: Vantage) -> bool {
+        !matches!(vantage, Vantage::Zone(zone) if self.zone_powered_off[zone] > 0)
+    }
+
+    /// Whether clients there have power and are not cut off.
+    fn works(&self, vantage: Vantage) -> bool {
+        let cut = |zone: ZoneId| self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0;
+        self.has_clients(vantage) && !matches!(vantage, Vantage::Zone(zone) if cut(zone))
+    }
+}
+
+/// Which of `N` services clients have, as last seen. All of them have all at the start.
+#[derive(Clone, Debug)]
+pub struct Views<const N: usize> {
+    /// Services that count as available.
+    available: [bool; N],
+    /// Services that clients at each vantage have.
+    from: Vec<(Vantage, [bool; N])>,
+}
+
+/// A service that came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// For clients there; `None`: as it counts.
+    pub from: Option<Vantage>,
+    /// Place of the service among all.
+    pub service: usize,
+    /// Whether it came.
+    pub up: bool,
+}
+
+impl<const N: usize> Default for Views<N> {
+    fn default() -> Self {
+        Self { available: [true; N], from: Vec::new() }
+    }
+}
+
+impl<const N: usize> Views<N> {
+    /// Services that count as available.
+    pub const fn available(&self) -> [bool; N] {
+        self.available
+    }
+
+    /// Looks again from each vantage: `have` says what clients there have.
+    pub fn look(
+        &mut self,
+        probe: Probe,
+        mut vantages: Vec<Vantage>,
+        net: &Network,
+        have: impl Fn(Vantage) -> [bool; N],
+    ) -> Vec<Change> {
+        if let ProbeFrom::At(vantage) = probe.from
+            && !vantages.contains(&vantage)
+        {
+            vantages.push(vantage);
+        }
+        let mut seen: Vec<(Vantage, [bool; N])> = vantages.into_iter().map(|vantage| (vantage, have(vantage))).collect();
+        let available = std::array::from_fn(|service| {
+            let mut of = seen.iter().map(|(vantage, has)| (*vantage, has[service]));
+            match probe.from {
+                ProbeFrom::Worst => of.all(|(vantage, has)| has || !net.works(vantage)),
+                ProbeFrom::Best => of.any(|(vantage, has)| has && net.has_clients(vantage)),
+                ProbeFrom::At(only) => of.any(|(vantage, has)| has && vantage == only),
+            }
+        });
+        // Where nobody has power nobody misses more than the others do.
+        for (_, has) in seen.iter_mut().filter(|(vantage, _)| !net.has_clients(*vantage)) {
+            *has = available;
+        }
+        let mut changes = Vec::new();
+        let mut compare = |from: Option<Vantage>, before: [bool; N], now: [bool; N]| {
+            let changed = (0..N).filter(|&service| before[service] != now[service]);
+            changes.extend(changed.map(|service| Change { from, service, up: now[service] }));
+        };
+        compare(None, self.available, available);
+        let state = |all: &[(Vantage, [bool; N])], of| all.iter().find(|(vantage, _)| *vantage == of).map(|(_, has)| *has);
+        for (vantage, now) in &seen {
+            compare(Some(*vantage), state(&self.from, *vantage).unwrap_or([true; N]), *now);
+        }
+        // What moved to another region is not judged from the old one any more.
+        for (vantage, before) in self.from.iter().filter(|(vantage, _)| state(&seen, *vantage).is_none()) {
+            compare(Some(*vantage), *before, [true; N]);
+        }
+        *self = Self { available, from: seen };
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_scenario::Direction;
+    use zonefall_scenario::testing::three_zones;
+
+    const A: Vantage = Vantage::Zone(ZoneId(0));
+
+    /// A service on the node of the first zone, and what of it counts and clients in each zone and outside have.
+    fn seen(from: ProbeFrom, change: impl FnOnce(&mut Network)) -> (bool, [bool; 4]) {
+        let mut net = Network::new(&three_zones());
+        change(&mut net);
+        let host = HostId(0);
+        let mut views = Views::<1>::default();
+        let probe = Probe { from, deadline: Duration::from_secs(2) };
+        let vantages = net.vantages([host].into_iter());
+        let changes = views.look(probe, vantages.clone(), &net, |vantage| [net.reach_from(vantage, host).is_some()]);
+        let lost = |from| changes.contains(&Change { from, service: 0, up: false });
+        assert_eq!(lost(None), !views.available()[0]);
+        assert_eq!(vantages.len(), 4);
+        (views.available()[0], std::array::from_fn(|k| !lost(Some(vantages[k]))))
+    }
+
+    #[test]
+    fn the_worst_vantage_that_is_connected_counts() {
+        let cut = |zone| move |net: &mut Network| net.partition_zone(ZoneId(zone), Direction::Both, true);
+        let all = |from| seen(from, |_| ());
+        assert_eq!(all(ProbeFrom::Worst), (true, [true; 4]));
+        // The zone of the service is cut off: inside nobody notices.
+        let inside = [true, false, false, false];
+        assert_eq!(seen(ProbeFrom::Worst, cut(0)), (false, inside));
+        assert_eq!(seen(ProbeFrom::Best, cut(0)), (true, inside));
+        assert_eq!(seen(ProbeFrom::At(A), cut(0)), (true, inside));
+        assert_eq!(seen(ProbeFrom::At(Vantage::Outside), cut(0)), (false, inside));
+        // Another one is: its clients do not count, for they have nothing else either.
+        assert_eq!(seen(ProbeFrom::Worst, cut(1)), (true, [true, false, true, true]));
+        // Only the way between two zones is gone: both are connected to the rest of the world.
+        let between = |net: &mut Network| {
+            let zone = |k| zonefall_scenario::Place::Zone(ZoneId(k));
+            net.block(zonefall_scenario::ids::FaultId(0), zone(0), zone(1));
+        };
+        assert_eq!(seen(ProbeFrom::Worst, between), (false, [true, false, true, true]));
+    }
+
+    #[test]
+    fn a_zone_without_power_has_no_clients_who_miss_anything() {
+        let dark = |zone| move |net: &mut Network| drop(net.set_zone_powered_off(ZoneId(zone), true));
+        assert_eq!(seen(ProbeFrom::Worst, dark(0)), (false, [false; 4]));
+        assert_eq!(seen(ProbeFrom::Worst, dark(1)), (true, [true; 4]));
+    }
+}

@@ -1,0 +1,79 @@
+//! Who was hit, in words, where clients at one vantage were hit longer than those at another.
+
+use crate::scenario::text;
+
+/// What follows the words about those that count (`Writes were unavailable for 10 min`), in which they were without a service for `counted_s`
+/// seconds; nothing where all were hit alike. Rows are vantages with the seconds that their clients were without it.
+///
+/// ```text
+///  for clients outside eu-west-1a; inside it nobody noticed
+///  for clients outside eu-west-1a; inside it for 10 min
+///  for clients in eu-west-1b; nobody noticed in eu-west-1a and outside the region
+/// ```
+pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, f64)>, counted_s: f64) -> String {
+    let said = |s: f64| if s > 0.0 { text::seconds(s) } else { String::new() };
+    let counted = said(counted_s);
+    let (mut alike, mut others): (Vec<&str>, Vec<(String, Vec<&str>)>) = (Vec::new(), Vec::new());
+    for (vantage, unavailable_s) in rows {
+        let length = said(unavailable_s);
+        if length == counted {
+            alike.push(vantage);
+        } else if let Some((_, same)) = others.iter_mut().find(|(known, _)| *known == length) {
+            same.push(vantage);
+        } else {
+            others.push((length, vec![vantage]));
+        }
+    }
+    let hit = |length: &str| match (length.is_empty(), counted.is_empty()) {
+        (true, _) => "nobody noticed".to_owned(),
+        (_, true) => format!("unavailable for {length}"),
+        _ => format!("for {length}"),
+    };
+    match &others[..] {
+        [] => String::new(),
+        // Zones against all the rest.
+        [(length, zones)] if alike.len() > 1 && alike.contains(&OUTSIDE) => {
+            let them = if zones.len() == 1 { "it" } else { "them" };
+            format!(" for clients outside {}; inside {them} {}", text::list(zones), hit(length))
+        }
+        _ => {
+            let whom = if alike.is_empty() { String::new() } else { format!(" for clients {}", places(&alike)) };
+            others.iter().fold(whom, |said, (length, vantages)| format!("{said}; {} {}", places(vantages), hit(length)))
+        }
+    }
+}
+
+/// Name of the vantage that is no zone.
+const OUTSIDE: &str = "outside";
+
+/// `in a and b and outside the region`.
+fn places(vantages: &[&str]) -> String {
+    let zones: Vec<&str> = vantages.iter().copied().filter(|vantage| *vantage != OUTSIDE).collect();
+    let outside = if zones.len() < vantages.len() { "outside the region" } else { "" };
+    match (zones.is_empty(), outside.is_empty()) {
+        (true, _) => outside.to_owned(),
+        (_, true) => format!("in {}", text::list(&zones)),
+        _ => format!("in {} and {outside}", text::list(&zones)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_hit_is_said_where_it_differs() {
+        let check = |rows: [f64; 3], counted_s, expected: &str| {
+            assert_eq!(who(["a", "b", OUTSIDE].into_iter().zip(rows), counted_s), expected);
+        };
+        check([0.0; 3], 0.0, "");
+        check([1.6, 1.600_001, 1.6], 1.6, "");
+        check([0.0, 600.0, 600.0], 600.0, " for clients outside a; inside it nobody noticed");
+        check([600.0, 1.6, 1.6], 1.6, " for clients outside a; inside it for 10 min");
+        check([0.0, 0.0, 600.0], 600.0, " for clients outside the region; in a and b nobody noticed");
+        check([0.0, 600.0, 0.0], 600.0, " for clients in b; in a and outside the region nobody noticed");
+        check([300.0, 0.0, 0.0], 0.0, " for clients outside a; inside it unavailable for 5 min");
+        // What counts is the sum of what hits one and what hits the other.
+        check([60.0, 120.0, 0.0], 180.0, "; in a for 1 min; in b for 2 min; outside the region nobody noticed");
+    }
+}
