@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport, PendingReport, PodReport,
-    Report, ServiceReport,
+    ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport,
+    PendingReport, PodReport, Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -16,6 +16,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
     let titled = |title: &str, table: String| (!table.is_empty()).then(|| format!("{HEAD}{title}{HEAD:#}\n{table}"));
     let parts = [
         titled("APIs", apis(report, page)),
+        titled("Outages of APIs", api_outages(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Drained nodes", drains(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
@@ -64,6 +65,23 @@ fn apis(report: &Report, page: &Page) -> String {
         |api: &ApiReport| !api.outages.is_empty() || !api.no_leader.is_empty() || api.vantages_apart().next().is_some();
     let troubled = report.api.iter().filter(|(_, api)| is_troubled(api));
     table(page, ["cluster", "no reads for", "no writes for", "inactive controllers"], troubled.flat_map(rows).collect(), &[1, 2])
+}
+
+/// Outages of APIs; of reads and writes at once in one row.
+fn api_outages(report: &Report, page: &Page) -> String {
+    let what = |o: &ApiOutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
+    let of_api = |(name, api): (&String, &ApiReport)| {
+        let alike = api.outages.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause);
+        let row = |outages: &[ApiOutageReport]| {
+            let first = &outages[0];
+            let length = if first.completed { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
+            let verbs: Vec<&str> = outages.iter().map(|outage| &*outage.verb).collect();
+            vec![clock(first.from_s), length, name.clone(), text::list(&verbs), first.root_cause.clone()]
+        };
+        alike.map(row).collect::<Vec<_>>()
+    };
+    let rows = report.api.iter().flat_map(of_api).collect();
+    table(page, ["from", "for", "cluster", "requests", "root cause"], rows, &[0, 1])
 }
 
 fn components(report: &Report, page: &Page) -> String {

@@ -202,7 +202,9 @@ impl Run {
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
-            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd)),
+            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd), &|cluster, verb, from| {
+                self.observers.availability.api_cause(cluster, verb, from)
+            }),
             pods,
             nodes,
             machines,

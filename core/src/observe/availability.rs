@@ -26,13 +26,15 @@
 //! The engine judges and says so with [`EtcdRecord::Availability`]; this observer adds up the intervals, and
 //! [`causes`](super::causes) finds the reasons.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Observer;
 use super::causes::{Causes, Outage};
 use super::vantages::Vantages;
-use crate::ids::{EtcdId, TiVec};
+use crate::ids::{EtcdId, KubeClusterId, TiVec};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::record::{KubeRecord, Verb};
 use crate::record::{EtcdRecord, Record, Service};
 use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
 use crate::scenario::{Scenario, Vantage};
@@ -44,6 +46,17 @@ pub struct Availability {
     causes: Causes,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdAvailability>>,
+    /// The same of APIs that were unavailable.
+    apis: BTreeMap<KubeClusterId, Arc<ApiOutages>>,
+}
+
+/// Why an API was unavailable.
+#[derive(Clone, Debug, Default)]
+struct ApiOutages {
+    /// By [`Verb`]: since when it is.
+    open: [Option<Time>; 2],
+    /// Outages that are over: start and cause.
+    over: Vec<(Verb, Time, String)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,7 +74,7 @@ impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = vec![Arc::default(); scenario.etcd.len()].into();
-        Self { scenario: Arc::clone(scenario), causes: Causes::new(scenario), clusters }
+        Self { scenario: Arc::clone(scenario), causes: Causes::new(scenario), clusters, apis: BTreeMap::new() }
     }
 
     /// Time without a service until `now`, in seconds.
@@ -94,6 +107,28 @@ impl Availability {
         self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
     }
 
+    /// Why an API has been unavailable since `from`, or was for a time that began then.
+    pub fn api_cause(&self, cluster: KubeClusterId, verb: Verb, from: Time) -> String {
+        let over = self.apis.get(&cluster).and_then(|api| api.over.iter().find(|(v, at, _)| (*v, *at) == (verb, from)));
+        over.map_or_else(|| self.cause(cluster, verb, from, None), |(.., cause)| cause.clone())
+    }
+
+    fn cause(&self, cluster: KubeClusterId, verb: Verb, from: Time, to: Option<Time>) -> String {
+        let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
+        let etcd = self.scenario.kube.clusters[cluster].etcd;
+        self.causes.of_api(&Outage { cluster: etcd, service, from, to }, cluster)
+    }
+
+    fn api_changes(&mut self, at: Time, cluster: KubeClusterId, verb: Verb, up: bool) {
+        let open = &mut Arc::make_mut(self.apis.entry(cluster).or_default()).open[verb as usize];
+        if !up {
+            open.get_or_insert(at);
+        } else if let Some(from) = open.take().filter(|from| *from < at) {
+            let cause = self.cause(cluster, verb, from, Some(at));
+            Arc::make_mut(self.apis.entry(cluster).or_default()).over.push((verb, from, cause));
+        }
+    }
+
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
         let state = Arc::make_mut(&mut self.clusters[cluster]);
         let open = &mut state.open[place(service)];
@@ -111,7 +146,8 @@ impl Availability {
     }
 
     fn earliest_open(&self) -> Option<Time> {
-        self.clusters.iter().flat_map(|c| c.open).flatten().min()
+        let etcd = self.clusters.iter().flat_map(|cluster| cluster.open);
+        etcd.chain(self.apis.values().flat_map(|api| api.open)).flatten().min()
     }
 }
 
@@ -127,6 +163,11 @@ impl Observer for Availability {
                 let place = ASKED.iter().position(|asked| asked == service).expect("the quorum is the same for all");
                 Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
             }
+            Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
+                self.api_changes(at, *cluster, *verb, *up);
+                self.causes.forget(self.earliest_open().unwrap_or(at));
+            }
+            Record::Kube(..) => self.causes.forget(self.earliest_open().unwrap_or(at)),
             _ => {}
         }
     }

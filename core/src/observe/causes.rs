@@ -12,6 +12,7 @@
 //! faults under way, and happenings since [`BEFORE`] ahead of the earliest outage under way.
 
 mod compose;
+mod servers;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use super::Observer;
 use super::voters::{Voters, cluster_of};
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{EtcdId, MemberId, SeedId, TiVec, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::record::{KubeRecord, Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
@@ -48,6 +50,8 @@ pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
     incidents: VecDeque<(Time, EtcdId, Incident)>,
+    /// What happened to API servers.
+    servers: VecDeque<(Time, KubeClusterId, Replica, ServerFact)>,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
@@ -108,7 +112,8 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        Self { scenario: Arc::clone(scenario), faults: Vec::new(), incidents: VecDeque::new(), clusters, plans: Vec::new() }
+        let (faults, incidents, servers, plans) = (Vec::new(), VecDeque::new(), VecDeque::new(), Vec::new());
+        Self { scenario: Arc::clone(scenario), faults, incidents, servers, clusters, plans }
     }
 
     /// Drops what cannot explain an outage that starts at `earliest` or later.
@@ -116,6 +121,9 @@ impl Causes {
         let old = |at: Time| at + BEFORE < earliest;
         while self.incidents.front().is_some_and(|(at, ..)| old(*at)) {
             self.incidents.pop_front();
+        }
+        while self.servers.front().is_some_and(|(at, ..)| old(*at)) {
+            self.servers.pop_front();
         }
         self.faults.retain(|(_, to)| !to.is_some_and(old));
         self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
@@ -229,6 +237,9 @@ impl Observer for Causes {
             Record::FaultStarted(fault) => self.faults.push((fault.clone(), None)),
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
+            }
+            Record::Kube(cluster, KubeRecord::ApiServer(replica, fact)) => {
+                self.servers.push_back((at, *cluster, *replica, *fact))
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));

@@ -46,6 +46,7 @@ use std::sync::Arc;
 
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
+use crate::kube::record::KubeRecord;
 use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
@@ -116,8 +117,10 @@ impl Observer for Observers {
             return;
         }
         if let Record::Kube(..) | Record::Gardener(..) = record {
-            // What a shoot is asked for explains outages.
-            if matches!(record, Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))) {
+            // What a shoot is asked for, and what becomes of API servers, explains outages.
+            if let Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))
+            | Record::Kube(_, KubeRecord::ApiServer(..) | KubeRecord::ApiAvailability { .. }) = record
+            {
                 self.availability.record(at, record);
             }
             if let Some(cost) = &mut self.cost {

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::text;
 
 /// A pod.
@@ -214,6 +215,9 @@ pub struct CountsReport {
 /// What became of an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApiReport {
+    /// Failure that its control plane is to survive; null: it is no shoot.
+    #[serde(default)]
+    pub failure_tolerance: Option<FailureTolerance>,
     /// Time without answers to reads, as the probe judges it, in seconds.
     pub read_unavailable_s: f64,
     /// Time without answers to writes, in seconds.
@@ -259,6 +263,9 @@ pub struct ApiOutageReport {
     pub to_s: f64,
     /// Whether it had ended when the run did.
     pub completed: bool,
+    /// Why, in plain words.
+    #[serde(default)]
+    pub root_cause: String,
 }
 
 /// A time in which a component could do nothing: none of its processes led, or the one that did could not write.

@@ -46,14 +46,15 @@ pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, f64)>, counted_s: f64
 /// Name of the vantage that is no zone.
 const OUTSIDE: &str = "outside";
 
-/// `in a and b and outside the region`.
+/// `in a, b and outside the region`.
 fn places(vantages: &[&str]) -> String {
-    let zones: Vec<&str> = vantages.iter().copied().filter(|vantage| *vantage != OUTSIDE).collect();
-    let outside = if zones.len() < vantages.len() { "outside the region" } else { "" };
-    match (zones.is_empty(), outside.is_empty()) {
-        (true, _) => outside.to_owned(),
-        (_, true) => format!("in {}", text::list(&zones)),
-        _ => format!("in {} and {outside}", text::list(&zones)),
+    let outside = "outside the region";
+    match vantages {
+        [OUTSIDE] => outside.to_owned(),
+        _ => {
+            let name = |vantage: &&str| if *vantage == OUTSIDE { outside } else { *vantage };
+            format!("in {}", text::list(&vantages.iter().map(name).collect::<Vec<_>>()))
+        }
     }
 }
 
@@ -74,6 +75,6 @@ mod tests {
         check([0.0, 600.0, 0.0], 600.0, " for clients in b; in a and outside the region nobody noticed");
         check([300.0, 0.0, 0.0], 0.0, " for clients outside a; inside it unavailable for 5 min");
         // What counts is the sum of what hits one and what hits the other.
-        check([60.0, 120.0, 0.0], 180.0, "; in a for 1 min; in b for 2 min; outside the region nobody noticed");
+        check([60.0, 120.0, 0.0], 180.0, "; in a for 60 s; in b for 2 min; outside the region nobody noticed");
     }
 }

@@ -1,5 +1,7 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
+mod kube;
+
 use super::{EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
 use crate::scenario::text;
 
@@ -17,28 +19,36 @@ pub struct Phrase {
 pub struct Paragraph {
     /// The cluster's name.
     pub cluster: String,
+    /// Whether it is an etcd cluster; otherwise a Kubernetes cluster, or all of them.
+    pub about_etcd: bool,
     /// Sentences, each of a few phrases; the most important one first.
     pub sentences: Vec<Vec<Phrase>>,
 }
 
-/// One paragraph per cluster.
+/// Kubernetes first, then each etcd cluster.
 pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
-    let paragraph = |(name, cluster): (&String, &EtcdReport)| Paragraph { cluster: name.clone(), sentences: sentences(cluster) };
-    report.etcd.iter().map(paragraph).collect()
+    let etcd = |(name, cluster): (&String, &EtcdReport)| Paragraph {
+        cluster: name.clone(),
+        about_etcd: true,
+        sentences: sentences(cluster),
+    };
+    kube::paragraphs(report).into_iter().chain(report.etcd.iter().map(etcd)).collect()
 }
 
 /// All of it as text; with several clusters each paragraph begins with the name of the first that it is true of, and how many more.
 /// What is not there at all comes first; where there are prices, they come last.
 pub(super) fn verdict(report: &Report) -> String {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
-    for paragraph in paragraphs(report) {
+    // Of many control planes a sentence sums up what is said of their etcd clusters.
+    let few = |paragraph: &Paragraph| !paragraph.about_etcd || report.api.len() <= kube::FEW;
+    for paragraph in paragraphs(report).into_iter().filter(few) {
         let words = paragraph.sentences.iter().map(|sentence| text(sentence)).collect::<Vec<_>>().join(" ");
         match said.iter_mut().find(|(known, _)| *known == words) {
             Some((_, clusters)) => clusters.push(paragraph.cluster),
             None => said.push((words, vec![paragraph.cluster])),
         }
     }
-    let several = report.etcd.len() > 1;
+    let several = report.etcd.len() + report.api.len() > 1;
     let line = |(words, clusters): &(String, Vec<String>)| match &clusters[..] {
         _ if !several => words.clone(),
         [one] => format!("{one}: {words}"),
@@ -133,10 +143,23 @@ fn intervals(cluster: &EtcdReport, kind: OutageKind) -> impl Iterator<Item = &Ou
 }
 
 fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
-    let all: Vec<_> = intervals(cluster, kind).collect();
-    let length = |o: &OutageReport| o.to_s - o.from_s;
-    let whom = whom(cluster, kind);
-    match &all[..] {
+    let span = |o: &OutageReport| Span { from_s: o.from_s, to_s: o.to_s, completed: o.completed };
+    let spans: Vec<Span> = intervals(cluster, kind).map(span).collect();
+    unavailable(what, &spans, &whom(cluster, kind))
+}
+
+/// A time without a service, in seconds, and whether it ended before the run did.
+#[derive(Clone, Copy)]
+struct Span {
+    from_s: f64,
+    to_s: f64,
+    completed: bool,
+}
+
+/// When a service was unavailable, and for whom.
+fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
+    let length = |span: &Span| span.to_s - span.from_s;
+    match all {
         [] => vec![say(format!("{what} were always available{whom}."))],
         [one] if one.completed => {
             vec![
@@ -151,8 +174,8 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
             say(format!(" to the end{whom}.")),
         ],
         [first, .., last] => {
-            let total = text::seconds(all.iter().map(|o| length(o)).sum());
-            let longest = all.iter().copied().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
+            let total = text::seconds(all.iter().map(length).sum());
+            let longest = all.iter().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
             let mut sentence = vec![
                 say(format!("{what} were unavailable ")),
                 at(first.from_s, format!("{} times", all.len())),

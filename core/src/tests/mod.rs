@@ -3,3 +3,4 @@
 mod druid;
 mod etcd;
 mod kube;
+mod vantages;

@@ -32,12 +32,16 @@ pub(crate) struct VerdictProps {
 pub(crate) fn Verdict(props: &VerdictProps) -> Html {
     let parts = props.report.as_ref().map(|report| report.verdict_parts()).unwrap_or_default();
     let several = parts.len() > 1;
-    // Where there is Kubernetes, its pods come first, and clusters of etcd that did well are one sentence.
+    // Where there is Kubernetes, its APIs and pods come first, and clusters of etcd that did well are one sentence.
     let kube = props.report.as_ref().filter(|report| !report.api.is_empty());
+    let (of_etcd, of_kube): (Vec<_>, Vec<_>) = parts.iter().partition(|paragraph| paragraph.about_etcd);
     let is_well = |paragraph: &&Paragraph| kube.is_some_and(|report| did_well(report, &paragraph.cluster));
-    let (well, parts_told): (Vec<_>, Vec<_>) = parts.iter().partition(is_well);
-    let told = if kube.is_some() && parts_told.len() > MOST_TOLD { 0 } else { parts_told.len() };
-    let paragraphs = parts_told[..told].iter().map(|paragraph| {
+    let all_etcd = of_etcd.len();
+    let (well, parts_told): (Vec<_>, Vec<_>) = of_etcd.into_iter().partition(is_well);
+    // Of many control planes there is one paragraph, which speaks of their etcd clusters, too.
+    let summed_up = kube.is_some_and(|report| report.api.len() > of_kube.len());
+    let told = if summed_up || kube.is_some() && parts_told.len() > MOST_TOLD { 0 } else { parts_told.len() };
+    let paragraph = |paragraph: &Paragraph| {
         let (first, rest) = paragraph.sentences.split_first().map_or((&[][..], &[][..]), |(f, r)| (f.as_slice(), r));
         html! {
             <div class="verdict-cluster">
@@ -48,7 +52,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 <p class="more">{ for rest.iter().map(|s| html! { <>{ sentence(s, &paragraph.cluster, &props.on_visit) }{ " " }</> }) }</p>
             </div>
         }
-    });
+    };
     let (body, overflows, is_open) = (use_node_ref(), use_state_eq(|| false), use_state_eq(|| false));
     // Another size is another drawing, after which it is measured again.
     let _ = use_size(&body);
@@ -74,10 +78,11 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
                 <p class="headline quiet">{ waits(props) }</p>
             } else {
                 { pending(props.report.as_deref()) }
+                { for of_kube.into_iter().map(paragraph) }
                 if let Some(report) = kube { { of_pods(report) } }
-                { for paragraphs }
-                if let Some(report) = kube.filter(|_| told < parts_told.len()) { { troubled(report, parts_told.len()) } }
-                { others(well.len(), parts.len()) }
+                { for parts_told[..told].iter().copied().map(paragraph) }
+                if let Some(report) = kube.filter(|_| !summed_up && told < parts_told.len()) { { troubled(report, parts_told.len()) } }
+                if !summed_up { { others(well.len(), all_etcd) } }
                 // Of one provider the tile says it.
                 if let Some(month) = props.report.as_ref().filter(|report| report.providers().count() > 1).and_then(|report| report.month()) { <p class="more" data-testid="month">{ month }</p> }
             }

@@ -11,7 +11,7 @@ use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Time;
 
 /// Failure tolerance of a shoot's control plane (GEP-20, `highAvailability.failureTolerance.type`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureTolerance {
     /// None: one replica of each component.

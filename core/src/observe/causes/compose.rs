@@ -1,7 +1,8 @@
 //! Clauses, and the order they are told in.
 
+use super::servers::Servers;
 use super::{BEFORE, Causes, Incident, Outage};
-use crate::ids::{EtcdId, MemberId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
@@ -32,14 +33,25 @@ impl From<String> for Clause {
 impl Causes {
     /// The cause of an outage, in plain words.
     pub fn of(&self, outage: &Outage) -> String {
-        let mut broken = self.broken(outage);
+        self.composed(outage, Servers::default())
+    }
+
+    /// The cause of an outage of an API: what became of its etcd, and of its servers.
+    pub fn of_api(&self, outage: &Outage, cluster: KubeClusterId) -> String {
+        self.composed(outage, self.servers(outage, cluster))
+    }
+
+    fn composed(&self, outage: &Outage, servers: Servers) -> String {
+        let mut broken = self.broken(outage, servers.lost.is_empty());
         let lost = self.lost_leader(outage);
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
         clauses.extend(self.wiped(outage));
         clauses.extend(fate);
         self.quorum(outage, &mut clauses);
+        clauses.extend(servers.lost);
         self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
+        clauses.extend(servers.back);
         if outage.to.is_none() {
             clauses.push("ongoing at the end of the run".to_owned());
         }
@@ -52,7 +64,8 @@ impl Causes {
 
     /// What broke, was mended or was changed right before, the latest first; then what had been broken for longer; then what broke
     /// while the outage lasted.
-    fn broken(&self, outage: &Outage) -> Vec<Clause> {
+    /// `explains`: it must say something.
+    fn broken(&self, outage: &Outage, explains: bool) -> Vec<Clause> {
         let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
         let relevant = self.faults.iter().filter(|(fault, _)| self.matters(&fault.fault, outage));
         // With the fault that is under way, where it is one.
@@ -91,7 +104,7 @@ impl Causes {
             if alone { self.began(&fault.fault, outage.cluster) } else { fault.fault.kind().ongoing(&self.scenario).into() }
         }));
         told.extend(self.planned(outage.cluster, outage.from).map(Clause::from));
-        if told.is_empty() {
+        if explains && told.is_empty() {
             told.push(self.without_fault(outage).into());
         }
         told.extend(later);
@@ -316,6 +329,6 @@ fn summed_up(clauses: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// ` after 1.3 s`, from the start of the outage; nothing where it came at once or before.
-fn after(at: Time, outage: &Outage) -> String {
+pub(super) fn after(at: Time, outage: &Outage) -> String {
     if at <= outage.from { String::new() } else { format!(" after {}", text::duration(at.since(outage.from))) }
 }

@@ -91,7 +91,15 @@ impl Apis {
     }
 
     /// What became of a cluster's API until `now`.
-    pub fn row(&self, cluster: KubeClusterId, vantages: &[Vantage], now: Time, scenario: &Scenario) -> ApiReport {
+    /// `cause` says why it was unavailable for requests of a kind from some time on.
+    pub fn row(
+        &self,
+        cluster: KubeClusterId,
+        vantages: &[Vantage],
+        now: Time,
+        scenario: &Scenario,
+        cause: &dyn Fn(Verb, Time) -> String,
+    ) -> ApiReport {
         let untouched = Arc::default();
         let api: &Arc<Api> = self.clusters.get(&cluster).unwrap_or(&untouched);
         let vantage = |(from, [reads, writes]): (Vantage, [Duration; 2])| ApiVantageReport {
@@ -99,16 +107,17 @@ impl Apis {
             read_unavailable_s: length(reads),
             write_unavailable_s: length(writes),
         };
-        let outage = |verb: &str, gaps: &Gaps| {
+        let outage = |verb: Verb, gaps: &Gaps| {
             let row = |(from, to, over)| ApiOutageReport {
-                verb: verb.to_owned(),
+                verb: if verb == Verb::Read { "read" } else { "write" }.to_owned(),
                 from_s: seconds(from),
                 to_s: seconds(to),
                 completed: over,
+                root_cause: cause(verb, from),
             };
             gaps.until(now).map(row).collect::<Vec<_>>()
         };
-        let mut outages = [outage("read", &api.reads), outage("write", &api.writes)].concat();
+        let mut outages = [outage(Verb::Read, &api.reads), outage(Verb::Write, &api.writes)].concat();
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
             gaps.until(now).map(move |(from, to, over)| NoLeaderReport {
@@ -119,6 +128,7 @@ impl Apis {
             })
         });
         ApiReport {
+            failure_tolerance: None,
             read_unavailable_s: length(api.reads.within(Time::ZERO, now)),
             write_unavailable_s: length(api.writes.within(Time::ZERO, now)),
             vantages: api.vantages.rows(vantages, now).map(vantage).collect(),

@@ -23,7 +23,9 @@ use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::record::KubeRecord;
+use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::spec::KubeClusterSpec;
+use crate::kube::spec::gardener::FailureTolerance;
 use crate::observe::Observer;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
@@ -108,10 +110,22 @@ impl Kube {
     }
 
     /// Each cluster's API, in the order of the scenario.
-    pub fn apis(&self, now: Time, vantages: &dyn Fn(EtcdId) -> Vec<Vantage>) -> IndexMap<String, ApiReport> {
-        let clusters = self.scenario.kube.clusters.iter_enumerated();
-        let row = |id, etcd| self.apis.row(id, &vantages(etcd), now, &self.scenario);
-        clusters.map(|(id, cluster)| (cluster.name.clone(), row(id, cluster.etcd))).collect()
+    /// Vantages are those of an etcd cluster's clients; `cause` says why an API was unavailable for requests of a kind from some time on.
+    pub fn apis(
+        &self,
+        now: Time,
+        vantages: &dyn Fn(EtcdId) -> Vec<Vantage>,
+        cause: &dyn Fn(KubeClusterId, Verb, Time) -> String,
+    ) -> IndexMap<String, ApiReport> {
+        let model = &self.scenario.kube;
+        let tolerance: BTreeMap<&str, FailureTolerance> =
+            model.shoots.iter().map(|shoot| (model.word(shoot.namespace), shoot.tolerance)).collect();
+        let row = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
+            let row = self.apis.row(id, &vantages(cluster.etcd), now, &self.scenario, &|verb, from| cause(id, verb, from));
+            let failure_tolerance = tolerance.get(&*cluster.name).copied();
+            (cluster.name.clone(), ApiReport { failure_tolerance, ..row })
+        };
+        model.clusters.iter_enumerated().map(row).collect()
     }
 
     /// How many nodes, pods and machines stood where, by cluster, `window_s` seconds between two looks.

@@ -1,7 +1,7 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::report::{ApiVantageReport, EtcdReport, PendingReport, RefusedReport, Report};
+use zonefall_core::report::{ApiOutageReport, ApiVantageReport, EtcdReport, PendingReport, RefusedReport, Report};
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
@@ -167,7 +167,10 @@ fn kubernetes(report: &Report) -> Html {
         names.into_iter().chain([c.detect_s, c.reschedule_s, c.ready_s].map(time)).chain([length(c.unavailable_s)]).collect()
     });
     let outages = report.api.iter().flat_map(|(name, api)| {
-        api.outages.iter().map(move |o| vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.completed)])
+        let row = |o: &ApiOutageReport| {
+            vec![name.clone(), o.verb.clone(), when(o.from_s), lasts(o.from_s, o.to_s, o.completed), o.root_cause.clone()]
+        };
+        api.outages.iter().map(row).collect::<Vec<_>>()
     });
     let apart = report.api.iter().flat_map(|(name, api)| {
         let row = |row: &ApiVantageReport| {
@@ -212,7 +215,7 @@ fn kubernetes(report: &Report) -> Html {
     html! {
         <>
             { rows("Components that lost a pod (longest times)", &longest, components) }
-            { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For"], outages) }
+            { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For", "Root cause"], outages) }
             { rows("Unavailable APIs for clients elsewhere", &["Cluster", "Clients in", "Reads", "Writes"], apart) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }

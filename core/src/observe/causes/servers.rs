@@ -1,0 +1,66 @@
+//! What became of the servers of an API around an outage of it.
+
+use super::compose::after;
+use super::{BEFORE, Causes, Outage};
+use crate::ids::{KubeClusterId, MemberId};
+use crate::kube::record::{Replica, ServerFact};
+use crate::scenario::text;
+
+/// Clauses about API servers.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    /// What had happened to them when the outage began.
+    pub(super) lost: Vec<String>,
+    /// What happened to one of them last, if that was good.
+    pub(super) back: Option<String>,
+}
+
+impl Causes {
+    /// What became of the servers of an API from [`BEFORE`] ahead of an outage to its end.
+    pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId) -> Servers {
+        let facts = self
+            .servers
+            .iter()
+            .filter(|(at, of, ..)| *of == cluster && *at + BEFORE >= outage.from && outage.to.is_none_or(|to| *at <= to));
+        let mut last: Vec<(Replica, &str)> = Vec::new();
+        for (_, _, replica, fact) in facts.clone().filter(|(at, ..)| *at <= outage.from) {
+            last.retain(|(known, _)| known != replica);
+            last.extend(lost(*fact).map(|fact| (*replica, fact)));
+        }
+        let lost = [STOPPED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
+            let names: Vec<String> =
+                last.iter().filter(|(_, of)| *of == fact).map(|(replica, _)| replica.describe(&self.scenario)).collect();
+            match &names[..] {
+                [] => None,
+                [one] => Some(format!("API server {one} {fact}")),
+                more => Some(format!("API servers {} {fact}", text::list(more))),
+            }
+        });
+        let etcd = outage.cluster;
+        let back = facts.rev().find_map(|(at, _, replica, fact)| {
+            let what = match fact {
+                ServerFact::Runs => "runs".to_owned(),
+                ServerFact::Ready(true) => "is ready".to_owned(),
+                ServerFact::Etcd(Some(index)) => {
+                    format!("is connected to {}", text::member(&*self.scenario, MemberId { cluster: etcd, index: *index }))
+                }
+                _ => return None,
+            };
+            (*at > outage.from).then(|| format!("API server {} {what}{}", replica.describe(&self.scenario), after(*at, outage)))
+        });
+        Servers { lost: lost.collect(), back }
+    }
+}
+
+const STOPPED: &str = "stopped";
+const DISCONNECTED: &str = "not connected to etcd";
+const NOT_READY: &str = "not ready";
+
+fn lost(fact: ServerFact) -> Option<&'static str> {
+    match fact {
+        ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
+        ServerFact::Etcd(None) => Some(DISCONNECTED),
+        ServerFact::Ready(false) => Some(NOT_READY),
+        ServerFact::Runs | ServerFact::Ready(true) | ServerFact::Etcd(Some(_)) => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! What is said of Kubernetes: whether each API answered and whether its controllers worked; of many control planes, by failure tolerance.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
+use super::{Paragraph, Sentence, Span, say, unavailable};
+use crate::report::pending::MostFrequent;
+use crate::report::{ApiReport, Report, vantage};
+use crate::scenario::kube::gardener::FailureTolerance;
+use crate::scenario::text;
+
+/// Up to this number of APIs, each has a paragraph.
+pub(super) const FEW: usize = 8;
+
+/// Paragraphs about APIs, or about all of them.
+pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
+    if report.api.len() > FEW {
+        return vec![Paragraph { cluster: "control planes".to_owned(), about_etcd: false, sentences: by_tolerance(report) }];
+    }
+    let paragraph = |(name, api): (&String, &ApiReport)| {
+        let sentences = availability(api).into_iter().chain(controllers(api)).collect();
+        Paragraph { cluster: name.clone(), about_etcd: false, sentences }
+    };
+    report.api.iter().map(paragraph).collect()
+}
+
+fn availability(api: &ApiReport) -> Vec<Sentence> {
+    let sentence = |verb: &str, what: &str| {
+        let outages = api.outages.iter().filter(|outage| outage.verb == verb);
+        let spans: Vec<Span> = outages.map(|o| Span { from_s: o.from_s, to_s: o.to_s, completed: o.completed }).collect();
+        let is_read = verb == "read";
+        let time = |reads, writes| if is_read { reads } else { writes };
+        let rows = api.vantages.iter().map(|row| (&*row.from, time(row.read_unavailable_s, row.write_unavailable_s)));
+        unavailable(what, &spans, &vantage::who(rows, time(api.read_unavailable_s, api.write_unavailable_s)))
+    };
+    let words = |verb: &str| super::text(&sentence(verb, ""));
+    if words("read") == words("write") {
+        vec![sentence("write", "API reads and writes")]
+    } else {
+        vec![sentence("write", "API writes"), sentence("read", "API reads")]
+    }
+}
+
+/// Controllers that could do nothing for a time, and for how long in all.
+fn controllers(api: &ApiReport) -> Option<Sentence> {
+    let mut inactive: IndexMap<&str, f64> = IndexMap::new();
+    for gap in &api.no_leader {
+        *inactive.entry(&gap.component).or_default() += gap.to_s - gap.from_s;
+    }
+    let all: Vec<String> = inactive.into_iter().map(|(name, s)| format!("{name} for {}", text::seconds(s))).collect();
+    (!all.is_empty()).then(|| vec![say(format!("Inactive: {}.", text::list(&all)))])
+}
+
+/// Control planes of one failure tolerance.
+#[derive(Default)]
+struct Group<'a> {
+    control_planes: usize,
+    /// How long each API that had an outage did not take writes, in seconds.
+    outages_s: Vec<f64>,
+    pods_lost: u64,
+    pods_recovered: u64,
+    /// Reasons of pods without a node.
+    pending: Vec<&'a str>,
+}
+
+/// A sentence for each failure tolerance, then one about etcd.
+fn by_tolerance(report: &Report) -> Vec<Sentence> {
+    let mut groups: BTreeMap<FailureTolerance, Group<'_>> = BTreeMap::new();
+    let tolerance = |cluster: &str| report.api.get(cluster).and_then(|api| api.failure_tolerance);
+    for (api, tolerance) in report.api.values().filter_map(|api| Some((api, api.failure_tolerance?))) {
+        let group = groups.entry(tolerance).or_default();
+        group.control_planes += 1;
+        group.outages_s.extend(Some(api.write_unavailable_s).filter(|s| *s > 0.0));
+    }
+    for component in &report.components {
+        if let Some(group) = tolerance(&component.namespace).and_then(|of| groups.get_mut(&of)) {
+            group.pods_lost += component.lost;
+            group.pods_recovered += component.recovered;
+        }
+    }
+    for pod in &report.pods {
+        if let Some((of, reason)) = tolerance(&pod.namespace).zip(pod.waits_for_node())
+            && let Some(group) = groups.get_mut(&of)
+        {
+            group.pending.push(reason);
+        }
+    }
+    let of_group = |(tolerance, group): (FailureTolerance, Group<'_>)| vec![say(group.describe(tolerance))];
+    groups.into_iter().map(of_group).chain([etcd(report)]).collect()
+}
+
+impl Group<'_> {
+    fn describe(mut self, tolerance: FailureTolerance) -> String {
+        self.outages_s.sort_by(f64::total_cmp);
+        let all = self.control_planes;
+        let outages = match &self.outages_s[..] {
+            [] => format!("API writes of all {all} control planes were always available"),
+            times => {
+                let [median, longest] = [times[times.len() / 2], times[times.len() - 1]].map(text::seconds);
+                format!(
+                    "API writes of {} of {all} control planes were unavailable, median {median}, longest {longest}",
+                    times.len()
+                )
+            }
+        };
+        let pods = if self.pods_lost == 0 {
+            "no pod was lost".to_owned()
+        } else {
+            format!("{} pods were lost, {} of them recovered", self.pods_lost, self.pods_recovered)
+        };
+        let pending = if self.pending.is_empty() {
+            String::new()
+        } else {
+            format!("; {} pods are pending: {}", self.pending.len(), MostFrequent::of(self.pending.into_iter()))
+        };
+        format!("Failure tolerance {}: {outages}; {pods}{pending}.", tolerance.describe())
+    }
+}
+
+fn etcd(report: &Report) -> Sentence {
+    let all = report.etcd.len();
+    let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
+    let times: Vec<f64> = report.etcd.values().map(|etcd| etcd.write_unavailable_s).filter(|s| *s > 0.0).collect();
+    let lost =
+        if lost == 0 { "nothing was lost".to_owned() } else { format!("{} committed entries were lost", text::count(lost)) };
+    vec![say(if times.is_empty() {
+        format!("Writes of all {all} etcd clusters were always available; {lost}.")
+    } else {
+        let longest = text::seconds(times.iter().copied().fold(0.0, f64::max));
+        format!("Writes of {} of {all} etcd clusters were unavailable, longest {longest}; {lost}.", times.len())
+    })]
+}
