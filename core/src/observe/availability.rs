@@ -167,7 +167,7 @@ impl Observer for Availability {
                 self.api_changes(at, *cluster, *verb, *up);
                 self.causes.forget(self.earliest_open().unwrap_or(at));
             }
-            Record::Kube(..) => self.causes.forget(self.earliest_open().unwrap_or(at)),
+            Record::Kube(_, KubeRecord::ApiServer(..)) => self.causes.forget(self.earliest_open().unwrap_or(at)),
             _ => {}
         }
     }

@@ -13,6 +13,7 @@
 
 mod compose;
 mod servers;
+mod work;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,10 +24,11 @@ use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::record::{KubeRecord, Replica, ServerFact};
+use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
+use work::{PodEnd, Work};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -50,6 +52,7 @@ pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
     incidents: VecDeque<(Time, EtcdId, Incident)>,
+    work: Work,
     /// What happened to API servers.
     servers: VecDeque<(Time, KubeClusterId, Replica, ServerFact)>,
     /// Shared with clones as long as neither changes them.
@@ -96,6 +99,7 @@ enum Incident {
     QuorumLost,
     QuorumRecovered,
     Applied(MemberChange),
+    PodEnds(PodEnd),
 }
 
 impl Causes {
@@ -113,7 +117,7 @@ impl Causes {
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
         let (faults, incidents, servers, plans) = (Vec::new(), VecDeque::new(), VecDeque::new(), Vec::new());
-        Self { scenario: Arc::clone(scenario), faults, incidents, servers, clusters, plans }
+        Self { scenario: Arc::clone(scenario), faults, incidents, work: Work::default(), servers, clusters, plans }
     }
 
     /// Drops what cannot explain an outage that starts at `earliest` or later.
@@ -238,9 +242,7 @@ impl Observer for Causes {
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
-            Record::Kube(cluster, KubeRecord::ApiServer(replica, fact)) => {
-                self.servers.push_back((at, *cluster, *replica, *fact))
-            }
+            Record::Kube(cluster, record) => self.of_kube(at, *cluster, record),
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));
             }

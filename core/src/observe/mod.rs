@@ -117,9 +117,12 @@ impl Observer for Observers {
             return;
         }
         if let Record::Kube(..) | Record::Gardener(..) = record {
-            // What a shoot is asked for, and what becomes of API servers, explains outages.
+            // What a shoot is asked for, what operators do, and what becomes of pods and API servers explain outages.
             if let Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))
-            | Record::Kube(_, KubeRecord::ApiServer(..) | KubeRecord::ApiAvailability { .. }) = record
+            | Record::Kube(
+                _,
+                KubeRecord::ApiServer(..) | KubeRecord::ApiAvailability { .. } | KubeRecord::Pod(..) | KubeRecord::Operation(_),
+            ) = record
             {
                 self.availability.record(at, record);
             }

@@ -52,8 +52,8 @@ fn places(vantages: &[&str]) -> String {
     match vantages {
         [OUTSIDE] => outside.to_owned(),
         _ => {
-            let name = |vantage: &&str| if *vantage == OUTSIDE { outside } else { *vantage };
-            format!("in {}", text::list(&vantages.iter().map(name).collect::<Vec<_>>()))
+            let names = vantages.iter().map(|&vantage| if vantage == OUTSIDE { outside } else { vantage });
+            format!("in {}", text::list(&names.collect::<Vec<_>>()))
         }
     }
 }

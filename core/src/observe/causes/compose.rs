@@ -111,9 +111,12 @@ impl Causes {
         told
     }
 
-    /// Changes of membership right before the outage.
+    /// Changes of membership, and pods that were evicted or deleted, right before the outage.
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
         self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, incident)| {
+            if let Incident::PodEnds(end) = incident {
+                return Some((at, self.describe_end(end).into()));
+            }
             let Incident::Applied(change) = incident else { return None };
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
             let what = match change {
@@ -190,8 +193,11 @@ impl Causes {
     /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
     fn fate(&self, at: Time, leader: MemberId, how: Incident, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
         let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
-        let told_to_stop =
-            || self.faults.iter().any(|(f, _)| f.fault == Fault::GracefulStop(GracefulStop(FaultTarget::Named(leader))));
+        let ended = |(_, incident)| matches!(incident, Incident::PodEnds(end) if self.is_end_of(end, self.name(leader)));
+        let told_to_stop = || {
+            let stop = Fault::GracefulStop(GracefulStop(FaultTarget::Named(leader)));
+            self.faults.iter().any(|(f, _)| f.fault == stop) || self.around(outage).any(ended)
+        };
         // What happened to it, and whether what hit it says so already.
         let (fate, implied) = match how {
             Incident::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
