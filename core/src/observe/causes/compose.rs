@@ -134,7 +134,14 @@ impl Causes {
         if cold && outage.from == Time::ZERO {
             return "the cluster starts without a leader".to_owned();
         }
-        "no active fault".to_owned()
+        let returned = |(_, incident)| if let Incident::Serves(member) = incident { Some(member) } else { None };
+        let before = || self.around(outage).filter(|(at, _)| *at <= outage.from);
+        match (before().rev().find_map(returned), self.lost_leader(outage)) {
+            (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
+                format!("{} came back in a later term", self.name(member))
+            }
+            _ => "no active fault".to_owned(),
+        }
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how

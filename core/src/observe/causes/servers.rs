@@ -3,6 +3,7 @@
 use super::compose::after;
 use super::{BEFORE, Causes, Outage};
 use crate::ids::{KubeClusterId, MemberId};
+use crate::kernel::time::Time;
 use crate::kube::record::{Replica, ServerFact};
 use crate::scenario::text;
 
@@ -24,8 +25,9 @@ impl Causes {
             .filter(|(at, of, ..)| *of == cluster && *at + BEFORE >= outage.from && outage.to.is_none_or(|to| *at <= to));
         let mut last: Vec<(Replica, &str)> = Vec::new();
         for (_, _, replica, fact) in facts.clone().filter(|(at, ..)| *at <= outage.from) {
-            last.retain(|(known, _)| known != replica);
-            last.extend(lost(*fact).map(|fact| (*replica, fact)));
+            let place = last.iter().position(|(known, _)| known == replica);
+            let before = place.map(|place| last.swap_remove(place).1);
+            last.extend(lost(*fact, before).map(|lost| (*replica, lost)));
         }
         let lost = [STOPPED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
             let names: Vec<String> =
@@ -36,6 +38,9 @@ impl Causes {
                 more => Some(format!("API servers {} {fact}", text::list(more))),
             }
         });
+        let none =
+            outage.from == Time::ZERO && !facts.clone().any(|(at, .., fact)| *at == outage.from && *fact == ServerFact::Runs);
+        let lost = none.then(|| "no API server runs at the start".to_owned()).into_iter().chain(lost);
         let etcd = outage.cluster;
         let back = facts.rev().find_map(|(at, _, replica, fact)| {
             let what = match fact {
@@ -56,11 +61,14 @@ const STOPPED: &str = "stopped";
 const DISCONNECTED: &str = "not connected to etcd";
 const NOT_READY: &str = "not ready";
 
-fn lost(fact: ServerFact) -> Option<&'static str> {
+/// What keeps a server from serving after `fact`, and after what did `before`.
+fn lost(fact: ServerFact, before: Option<&'static str>) -> Option<&'static str> {
     match fact {
         ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
         ServerFact::Etcd(None) => Some(DISCONNECTED),
-        ServerFact::Ready(false) => Some(NOT_READY),
-        ServerFact::Runs | ServerFact::Ready(true) | ServerFact::Etcd(Some(_)) => None,
+        // It has not been ready yet.
+        ServerFact::Runs | ServerFact::Ready(false) => Some(NOT_READY),
+        ServerFact::Etcd(Some(_)) => before.filter(|lost| *lost != DISCONNECTED),
+        ServerFact::Ready(true) => None,
     }
 }
