@@ -24,6 +24,7 @@ use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::name::NodeName;
 use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
@@ -100,6 +101,8 @@ enum Incident {
     QuorumRecovered,
     Applied(MemberChange),
     PodEnds(PodEnd),
+    /// The node of a member was deleted, and its machine with it.
+    NodeDeleted(KubeClusterId, NodeName),
 }
 
 impl Causes {

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
-use crate::kube::record::KubeRecord;
+use crate::kube::record::{KubeRecord, NodeFact};
 use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
@@ -121,7 +121,11 @@ impl Observer for Observers {
             if let Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))
             | Record::Kube(
                 _,
-                KubeRecord::ApiServer(..) | KubeRecord::ApiAvailability { .. } | KubeRecord::Pod(..) | KubeRecord::Operation(_),
+                KubeRecord::ApiServer(..)
+                | KubeRecord::ApiAvailability { .. }
+                | KubeRecord::Pod(..)
+                | KubeRecord::Node(_, NodeFact::Removed)
+                | KubeRecord::Operation(_),
             ) = record
             {
                 self.availability.record(at, record);

@@ -114,10 +114,12 @@ impl Causes {
     /// Changes of membership, and pods that were evicted or deleted, right before the outage.
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
         self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, incident)| {
-            if let Incident::PodEnds(end) = incident {
-                return Some((at, self.describe_end(end).into()));
-            }
-            let Incident::Applied(change) = incident else { return None };
+            let change = match incident {
+                Incident::PodEnds(end) => return Some((at, self.describe_end(end).into())),
+                Incident::NodeDeleted(cluster, node) => return Some((at, self.describe_deletion(cluster, node).into())),
+                Incident::Applied(change) => change,
+                _ => return None,
+            };
             let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
             let what = match change {
                 MemberChange::Add(_) => "was added to the cluster",

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::{Causes, Incident};
 use crate::ids::{EtcdId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, PodFact};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact};
 use crate::kube::spec::{Role, Task};
 use crate::scenario::text;
 
@@ -45,6 +46,15 @@ impl Causes {
                     self.of_pod(at, etcd, (cluster, pod), fact);
                 }
             }
+            KubeRecord::Node(node, NodeFact::Removed) => {
+                let here = |(of, pod): &(KubeClusterId, PodName)| {
+                    let role = self.scenario.kube.clusters[*of].workloads[pod.workload].role;
+                    if let Role::Etcd(etcd) = role { Some(etcd) } else { None }
+                };
+                let pods = self.work.nodes.iter().filter(|((of, _), on)| *of == cluster && **on == node);
+                let clusters: Vec<EtcdId> = pods.filter_map(|(key, _)| here(key)).collect();
+                clusters.into_iter().for_each(|etcd| self.happened(at, etcd, Incident::NodeDeleted(cluster, node)));
+            }
             _ => {}
         }
     }
@@ -52,6 +62,7 @@ impl Causes {
     fn of_pod(&mut self, at: Time, etcd: EtcdId, key: (KubeClusterId, PodName), fact: PodFact) {
         match fact {
             PodFact::Bound(node) => drop(self.work.nodes.insert(key, node)),
+            PodFact::Removed => drop(self.work.nodes.remove(&key)),
             PodFact::Evicted(false) | PodFact::SeveralBudgets => {
                 self.work.refused.entry(key).or_insert(at);
             }
@@ -108,6 +119,11 @@ impl Causes {
             Some(time) => format!("{told}, whose budget had refused its eviction for {}", text::duration(time)),
             None => told,
         }
+    }
+
+    /// `node worker-c2 was deleted`.
+    pub(super) fn describe_deletion(&self, cluster: KubeClusterId, node: NodeName) -> String {
+        format!("node {} was deleted", node_name(node, &self.scenario.kube.clusters[cluster], &self.scenario))
     }
 
     /// Whether this is the end of the pod of this name.
