@@ -120,7 +120,7 @@ impl EtcdCluster {
         let hopeless = self.is_stream_blocked(index, net) || !stream.writer_open || now >= stream.patience_ends();
         Some(if !stream.reader_open {
             format!("{to} connects to {from}")
-        } else if hopeless || stream.gives_up.is_some_and(|at| at <= now) {
+        } else if hopeless || stream.gives_up().is_some_and(|at| at <= now) {
             format!("{to} closes its connection from {from}: no data for too long")
         } else {
             format!("{from} retransmits lost packets to {to}")

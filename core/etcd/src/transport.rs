@@ -13,7 +13,7 @@ use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
 use zonefall_network::ledger::{Class, Ledger, Volume};
 use zonefall_network::meter::Meter;
-use zonefall_network::stream::LANES;
+use zonefall_network::stream::{LANES, Moved, Outgoing};
 use zonefall_network::wire::Burst;
 
 impl EtcdCluster {
@@ -76,23 +76,40 @@ impl EtcdCluster {
         let bytes = flight.writes.bytes;
         let (burst, acks) = flight.writes.wire(ctx.net.tls);
         let (from, to) = self.ends(index);
-        let path = ctx.net.path(self.host(from), self.host(to));
-        let delivery = self.streams[index].send(ctx.now, lane as usize, path, burst);
-        let sent = burst + delivery.again;
-        self.ledger.add(class, 1, bytes, sent + acks);
+        self.ledger.add(class, 1, bytes, burst + acks);
         if class == Class::Heartbeat {
             // They come evenly.
-            self.meters[index].add_evenly(bytes, sent);
+            self.meters[index].add_evenly(bytes, burst);
             let back = self.stream_index(to, from);
             self.meters[back].add_evenly(0, acks);
         } else {
-            self.meter(index, ctx.now, bytes, sent, acks);
+            self.meter(index, ctx.now, bytes, burst, acks);
         }
         self.flying += 1;
-        self.in_flight[slot as usize].leaves = delivery.leaves;
-        self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, ctx);
-        if delivery.again.packets > 0 && self.streams[index].gives_up.is_some() {
-            self.update_stream(index, ctx);
+        let paths = ctx.net.both_ways(self.host(from), self.host(to));
+        if let Some(delivery) = self.streams[index].send(ctx.now, lane as usize, paths, burst) {
+            self.in_flight[slot as usize].leaves = delivery.leaves;
+            self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, ctx);
+        } else {
+            let message = Outgoing { burst, tag: slot, class };
+            let moved = self.streams[index].send_lossy(ctx.now, lane as usize, paths, message);
+            self.messages_moved(index, moved, ctx);
+            let stream = &self.streams[index];
+            if stream.gives_up().is_some() || stream.timer.is_armed() {
+                self.update_stream(index, ctx);
+            }
+        }
+    }
+
+    /// Messages under way on a lossy path arrive at other times than was foreseen.
+    fn messages_moved(&mut self, index: usize, moved: Moved, ctx: &mut EtcdCtx<'_>) {
+        for (class, burst) in moved.resent {
+            self.ledger.add(class, 0, 0, burst);
+            self.meter(index, ctx.now, 0, burst, Burst::default());
+        }
+        for (slot, at) in moved.arrivals {
+            self.in_flight[slot as usize].leaves = ctx.now;
+            self.queue_delivery(slot, at + self.options.rpc_overhead, ctx);
         }
     }
 
@@ -103,6 +120,18 @@ impl EtcdCluster {
         flight.arrives = Some(at);
         flight.delivery = self.deliveries;
         ctx.schedule(at, self.id, EtcdEvent::Deliver { slot, delivery: flight.delivery });
+    }
+
+    /// The loss of a stream's path may have changed. (Where nothing passes, what arrives waits for the path.)
+    fn change_loss(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
+        let (from, to) = self.ends(index);
+        let (from, to) = (self.host(from), self.host(to));
+        if ctx.net.is_open(from, to) {
+            for lane in 0..LANES {
+                let moved = self.streams[index].change_loss(ctx.now, lane, ctx.net.both_ways(from, to));
+                self.messages_moved(index, moved, ctx);
+            }
+        }
     }
 
     /// The bandwidth of a stream's path may have changed: messages that wait to leave go at the new one, in their order.
@@ -181,6 +210,7 @@ impl EtcdCluster {
             let (from, to) = self.ends(index);
             if from != to {
                 self.change_speed(index, ctx);
+                self.change_loss(index, ctx);
                 self.update_stream(index, ctx);
             }
         }
@@ -213,7 +243,7 @@ impl EtcdCluster {
             } else {
                 // Nothing was lost, or all of it is under way again.
                 stream.resume();
-                stream.gives_up.map(|at| at.max(ctx.now))
+                stream.gives_up().map(|at| at.max(ctx.now))
             }
         } else if writes && reads && open_both {
             let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
@@ -245,16 +275,13 @@ impl EtcdCluster {
         } else if ctx.now >= stream.patience_ends() {
             // The path healed, but the back-off was longer than the reader's patience.
             self.lose(index, ctx);
-        } else if stream.gives_up.is_some_and(|at| at <= ctx.now) {
+        } else if stream.gives_up().is_some_and(|at| at <= ctx.now) {
             self.lose(index, ctx);
         } else {
             self.count_upkeep(index, ctx.now, ctx.net);
             self.streams[index].resume();
             for slot in std::mem::take(&mut self.held[index]) {
                 self.launch(index, slot, ctx);
-            }
-            if self.streams[index].gives_up.is_some() {
-                self.update_stream(index, ctx);
             }
         }
     }

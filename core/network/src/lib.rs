@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod meter;
 pub mod process;
 pub mod stream;
+pub mod tcp;
 pub mod vantage;
 pub mod wire;
 
@@ -107,6 +108,11 @@ impl Network {
             return &self.same_host;
         }
         &self.paths[self.pair(self.zone(from), self.zone(to))]
+    }
+
+    /// The same there and back.
+    pub fn both_ways(&self, a: HostId, b: HostId) -> [&Path; 2] {
+        [self.path(a, b), self.path(b, a)]
     }
 
     /// The place of two zones among [`Self::paths`].

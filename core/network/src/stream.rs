@@ -1,6 +1,6 @@
 //! Connections between peers, one direction each, as TCP carries them.
 //!
-//! The receiver dials; the sender writes. What is lost is sent again after a back-off that doubles, and what follows waits behind it.
+//! The receiver dials; the sender writes. What is lost is sent again ([`tcp`](crate::tcp)), and what follows waits behind it.
 //! While the path is blocked, written data is held; it arrives at the first retransmission after the path heals, unless the reader
 //! has given up by then (it expects a keep-alive every 5/3 s and waits 5 s).
 //!
@@ -10,7 +10,10 @@
 //!     \--path blocked--> held --5 s silence--^
 //! ```
 
-use crate::wire::Burst;
+use crate::ledger::Class;
+pub use crate::tcp::{RETRANSMIT_MAX, RETRANSMIT_MIN};
+use crate::tcp::{Start, Tcp};
+use crate::wire::{Burst, HEADERS};
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
@@ -24,10 +27,8 @@ pub const KEEP_ALIVE: Duration = Duration::from_nanos(READ_TIMEOUT.as_nanos() / 
 pub const DIAL_RETRY: Duration = Duration::from_millis(100);
 /// A lost SYN is sent again after this; the dial's time-out of two of them starts over (Linux `TCP_TIMEOUT_INIT`, etcd's dial time-out).
 pub const SYN_RETRY: Duration = Duration::from_secs(1);
-/// Least time before a lost segment is sent again (Linux `TCP_RTO_MIN`).
-pub const RETRANSMIT_MIN: Duration = Duration::from_millis(200);
-/// Most (Linux `TCP_RTO_MAX`).
-pub const RETRANSMIT_MAX: Duration = Duration::from_secs(120);
+/// Bytes of a keep-alive with its framing (the message stream's; the append stream's is smaller).
+const KEEP_ALIVE_BYTES: u64 = 66;
 
 /// Lanes of one direction: separate connections, alike in everything but their queues.
 pub const LANES: usize = 2;
@@ -61,11 +62,11 @@ pub struct Stream {
     pub silent_since: Option<Time>,
     /// When the first message that waits for the path was written.
     pub held_since: Option<Time>,
-    /// When the reader closes because something written so far was lost too often to arrive in time.
-    pub gives_up: Option<Time>,
     /// Fires when the stream connects, gives up or sends again.
     pub timer: Timer,
     fifo: [Fifo; LANES],
+    /// While packets are lost.
+    tcp: [Option<Box<Tcp>>; LANES],
     delays: Draws,
     losses: Draws,
     sent: u64,
@@ -80,8 +81,26 @@ pub struct Delivery {
     pub leaves: Time,
     /// When it arrives.
     pub at: Time,
-    /// Packets that were lost and sent again.
-    pub again: Burst,
+}
+
+/// A message for the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// Its packets.
+    pub burst: Burst,
+    /// What the sender calls it.
+    pub tag: u32,
+    /// What it is.
+    pub class: Class,
+}
+
+/// What became of messages after another was sent, or the path changed.
+#[derive(Clone, Debug, Default)]
+pub struct Moved {
+    /// Those that arrive at another time than was told before, in order.
+    pub arrivals: Vec<(u32, Time)>,
+    /// Packets sent again.
+    pub resent: Vec<(Class, Burst)>,
 }
 
 /// How a change of bandwidth moves what waits for it.
@@ -114,9 +133,9 @@ impl Stream {
             last_heard: Time::ZERO,
             silent_since: None,
             held_since: None,
-            gives_up: None,
             timer: Timer::new(),
             fifo: [Fifo::default(); LANES],
+            tcp: Default::default(),
             delays: Draws::new(seed, Purpose::Delay, entity),
             losses: Draws::new(seed, Purpose::Loss, entity),
             sent: 0,
@@ -143,8 +162,8 @@ impl Stream {
         self.since = now;
         self.last_heard = now;
         self.resume();
-        self.gives_up = None;
         self.fifo = [Fifo::default(); LANES];
+        self.tcp = Default::default();
     }
 
     /// Nothing is silent or held any more.
@@ -153,25 +172,60 @@ impl Stream {
         self.held_since = None;
     }
 
-    /// Sends `burst` over an open path.
-    pub fn send(&mut self, now: Time, lane: usize, path: &Path, burst: Burst) -> Delivery {
+    /// Sends a message over an open path that loses nothing, or `None`: [`Self::send_lossy`] is for others.
+    pub fn send(&mut self, now: Time, lane: usize, [path, back]: [&Path; 2], burst: Burst) -> Option<Delivery> {
+        let fifo = &mut self.fifo[lane];
+        if path.loss > 0.0 || back.loss > 0.0 || (self.tcp[lane].is_some() && fifo.last_arrival > now) {
+            return None;
+        }
+        self.tcp[lane] = None;
         let k = self.sent;
         self.sent += 1;
         self.speed = path.bytes_per_s;
-        let fifo = &mut self.fifo[lane];
         let leaves = now.max(fifo.free) + Duration::of_transfer(burst.bytes, path.bytes_per_s);
         fifo.free = leaves;
-        let (wait, again) = retransmissions(self.losses, k, path, burst);
-        let at = (leaves + delay(self.delays, k, path) + wait).max(fifo.last_arrival);
-        let before = std::mem::replace(&mut fifo.last_arrival, at);
-        if again.packets > 0 {
-            // What was lost holds up what comes after it, keep-alives too: the reader hears nothing until it is there.
-            let patience_ends = before.max(self.keep_alive_before(now) + path.delay) + READ_TIMEOUT;
-            if at > patience_ends {
-                self.gives_up.get_or_insert(patience_ends);
-            }
-        }
-        Delivery { leaves, at, again }
+        let at = (leaves + delay(self.delays, k, path)).max(fifo.last_arrival);
+        fifo.last_arrival = at;
+        Some(Delivery { leaves, at })
+    }
+
+    /// Sends a message over an open path that loses packets.
+    pub fn send_lossy(&mut self, now: Time, lane: usize, paths: [&Path; 2], message: Outgoing) -> Moved {
+        let Outgoing { burst, tag, class } = message;
+        let Fifo { free, last_arrival } = self.fifo[lane];
+        let start = Start {
+            draws: [self.losses, self.delays],
+            // Apart from those of messages, which have their number.
+            first_draw: 1 << 55 | self.sent << 24 | (lane as u64) << 23,
+            now,
+            free,
+            last_arrival,
+            keep_alive: (self.since, KEEP_ALIVE, KEEP_ALIVE_BYTES),
+        };
+        self.sent += 1;
+        self.speed = paths[0].bytes_per_s;
+        let tcp = self.tcp[lane].get_or_insert_with(|| Box::new(Tcp::new(start, paths)));
+        let arrivals = tcp.write(now, paths, burst.bytes - burst.packets * HEADERS, tag, class);
+        self.moved(lane, arrivals)
+    }
+
+    /// The path has changed: so does what is lost of the messages under way on a lossy one.
+    pub fn change_loss(&mut self, now: Time, lane: usize, paths: [&Path; 2]) -> Moved {
+        let Some(tcp) = &mut self.tcp[lane] else { return Moved::default() };
+        let arrivals = tcp.set_paths(now, paths);
+        self.moved(lane, arrivals)
+    }
+
+    fn moved(&mut self, lane: usize, arrivals: Vec<(u32, Time)>) -> Moved {
+        let tcp = self.tcp[lane].as_mut().expect("its path loses packets");
+        self.fifo[lane] = Fifo { free: tcp.link_free(), last_arrival: tcp.last_arrival() };
+        Moved { arrivals, resent: tcp.take_resent() }
+    }
+
+    /// When the reader closes because what was written so far is lost too often to arrive in time: what was lost holds up what comes
+    /// after it, keep-alives too.
+    pub fn gives_up(&self) -> Option<Time> {
+        self.tcp.iter().flatten().filter_map(|tcp| tcp.gives_up(READ_TIMEOUT)).min()
     }
 
     /// When the last message sent on this connection arrives.
@@ -192,6 +246,7 @@ impl Stream {
     /// Accounts for `count` messages that were not sent one by one; the last has left at `leaves` and arrives at `arrives`: what is sent
     /// next does not overtake it. `speed` is the path's, in bytes per second.
     pub fn skip(&mut self, count: u64, lane: usize, leaves: Time, arrives: Time, speed: u64) {
+        self.tcp[lane] = None;
         self.sent += count;
         self.speed = speed;
         let fifo = &mut self.fifo[lane];
