@@ -40,8 +40,19 @@ pub struct SetUp {
     pub key_bytes: Option<u32>,
     /// `linearizable` or `serializable`.
     pub consistency: Option<String>,
-    /// `kill` or `cut`.
+    /// Probability that a packet between members is lost.
+    #[serde(default)]
+    pub loss: f64,
+    /// `kill`, `cut`, `stop`, `pause` or `disk_slow`.
     pub fault: Option<String>,
+    /// Puts per second at a follower, besides those at the leader.
+    pub follower_rate_per_s: Option<f64>,
+    /// Whose disk is slow: `leader`, `follower` (the one that is asked) or `all`.
+    pub slow: Option<String>,
+    /// Added to each fsync of a slow disk.
+    pub fsync_extra_ms: Option<f64>,
+    /// How long the disk is slow.
+    pub slow_for_s: Option<u64>,
 }
 
 /// The set-up as a scenario without faults, `duration` long; member 0 leads.
@@ -51,7 +62,8 @@ pub struct SetUp {
 pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
     let n = set_up.members;
     let path = |delay: Duration| Path { delay, jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1_250_000_000 };
-    let paths = (0..n * n).map(|_| path(scale(Duration::from_millis(1), set_up.one_way_delay_ms))).collect();
+    let between = Path { loss: set_up.loss, ..path(scale(Duration::from_millis(1), set_up.one_way_delay_ms)) };
+    let paths = (0..n * n).map(|_| between.clone()).collect();
     // "Fast local disk": fsyncs of 0.12 ms.
     let disk = Disk {
         fsync: Latency::LogNormal { median: Duration::from_micros(400), sigma: 0.5 },
@@ -62,7 +74,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         heartbeat_interval: Duration::from_millis(set_up.heartbeat_ms),
         election_timeout: Duration::from_millis(set_up.election_ms),
         tick: Duration::from_millis(set_up.heartbeat_ms),
-        rpc_overhead: if set_up.bytes.is_none() { Duration::from_micros(120) } else { Duration::from_micros(50) },
+        rpc_overhead: if set_up.bytes.is_none() && !set_up.tls { Duration::from_micros(120) } else { Duration::from_micros(50) },
         pre_vote: set_up.pre_vote,
         ..EtcdOptions::default()
     };
@@ -78,7 +90,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         },
         options,
         leader: 0,
-        clients: client(set_up).into_iter().collect(),
+        clients: clients(set_up),
         duration,
     }
     .scenario()
@@ -93,7 +105,13 @@ pub fn targeted(set_up: &SetUp) -> u16 {
     }
 }
 
-fn client(set_up: &SetUp) -> Option<Client> {
+/// Who asks: the member of the row, and where the row says so a follower, too.
+fn clients(set_up: &SetUp) -> Vec<Client> {
+    let rates = [(targeted(set_up), set_up.rate_per_s), (1, set_up.follower_rate_per_s)];
+    rates.into_iter().filter_map(|(member, rate)| client(set_up, member, rate.filter(|rate| *rate > 0.0)?)).collect()
+}
+
+fn client(set_up: &SetUp, member: u16, rate: f64) -> Option<Client> {
     let (key_bytes, value_bytes) = (set_up.key_bytes.unwrap_or(8), set_up.value_bytes.unwrap_or(0));
     let linearizable = match set_up.consistency.as_deref() {
         None | Some("linearizable") => true,
@@ -107,10 +125,8 @@ fn client(set_up: &SetUp) -> Option<Client> {
         Some("delete") => Op::Delete { keys: 1, key_bytes },
         Some(other) => panic!("unknown op {other:?}"),
     };
-    let rate = set_up.rate_per_s.expect("a load has a rate");
-    let member = targeted(set_up);
     Some(Client {
-        name: "load".into(),
+        name: format!("load-{member}"),
         etcd: EtcdId(0),
         zone: ZoneId(member),
         node: Some(NodeId(member)),
@@ -119,7 +135,7 @@ fn client(set_up: &SetUp) -> Option<Client> {
         load: Load::Open { interval: Duration::from_nanos((1e9 / rate) as u64), poisson: false },
         requests: None,
         process: None,
-        timeout: Duration::from_secs(5),
+        timeout: Duration::from_secs(if set_up.slow.is_some() { 30 } else { 5 }),
         retries: 0,
         start: Time::ZERO,
         stop: Time::MAX,

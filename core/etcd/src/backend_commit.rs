@@ -58,7 +58,10 @@ impl EtcdCluster {
             self.read(token, ctx);
         }
         if behind {
-            self.after(index, ctx);
+            self.apply(index, ctx);
+            if self.server(index).is_some() {
+                self.after(index, ctx);
+            }
         }
     }
 }

@@ -8,6 +8,9 @@ use crate::member::Process;
 impl EtcdCluster {
     /// Handles an event.
     pub fn handle(&mut self, event: EtcdEvent, ctx: &mut EtcdCtx<'_>) {
+        if self.put_aside(event) {
+            return;
+        }
         match event {
             EtcdEvent::Deliver { slot, delivery } => self.deliver(slot, delivery, ctx),
             EtcdEvent::Process { member, timer, generation } => {

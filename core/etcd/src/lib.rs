@@ -37,6 +37,7 @@ pub mod lifecycle;
 pub mod member;
 pub mod membership;
 mod migration;
+mod pause;
 pub mod passive;
 mod peer;
 pub mod place;

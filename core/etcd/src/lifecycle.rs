@@ -108,6 +108,7 @@ impl EtcdCluster {
 
     /// Ends a member's process.
     pub(super) fn stop(&mut self, index: u8, reason: StopReason, ctx: &mut EtcdCtx<'_>) {
+        self.end_pause(index, ctx);
         let member = &mut self.members[index as usize];
         let id = member.id;
         let Some(server) = member.halt(reason) else { return };
@@ -179,8 +180,11 @@ impl EtcdCluster {
     }
 
     /// SIGTERM: hands leadership over, then stops.
-    fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+    pub(super) fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
+        if self.members[index as usize].pause.is_some() {
+            return;
+        }
         self.members[index as usize].cancel_start();
         let timeout = self.options.request_timeout;
         let transfer_target = self.transfer_target(index);
@@ -263,7 +267,7 @@ impl EtcdCluster {
     }
 
     /// The controller of an active-passive cluster sees machines and volumes, not only what etcd answers.
-    fn notify_controller(&self, ctx: &mut EtcdCtx<'_>) {
+    pub(super) fn notify_controller(&self, ctx: &mut EtcdCtx<'_>) {
         if self.passive.is_some() {
             ctx.fx.service_changed.push(self.id);
         }

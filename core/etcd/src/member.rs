@@ -16,6 +16,7 @@ use crate::cost::Cores;
 use crate::ctx::EtcdCtx;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
+use crate::pause::Pause;
 use crate::raft::clock::Clock;
 use crate::raft::log::{Command, Token};
 use crate::raft::message::Message;
@@ -50,6 +51,8 @@ pub struct Member {
     pub listed: bool,
     /// Its kubelet keeps it down.
     pub halted: bool,
+    /// Its process is frozen.
+    pub(super) pause: Option<Pause>,
     /// Managed, and not in the cluster from the start: its container sees to it that it joins, and gets its vote.
     pub joining: bool,
     /// Fires when its container looks how far that is.
@@ -125,6 +128,8 @@ pub struct Server {
     pub backend: Backend,
     /// What serves requests.
     pub cores: Cores,
+    /// What the apply loop was given: up to this index.
+    pub to_apply: u64,
     /// The apply loop is busy until then.
     pub apply_free: Time,
     /// Proposals that wait for a leader, and until when, the oldest first.
@@ -160,6 +165,8 @@ pub struct Write {
     pub state: (u64, Option<u8>),
     /// Messages that promise what is in it.
     pub held: Vec<Message>,
+    /// Index up to which is applied when it is done, if not before.
+    pub to_apply: u64,
 }
 
 /// The loop that answers linearizable reads: one round at a time for all that wait (`linearizableReadLoop`).

@@ -72,7 +72,8 @@ impl EtcdCluster {
     /// Why a change is refused, in etcd's words.
     pub(super) fn rejection(&self, change: MemberChange, learner: bool, ctx: &EtcdCtx<'_>) -> Option<&'static str> {
         let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
-        let conf_state = self.server(leader)?.raft.conf_state;
+        let Some(server) = self.responsive(leader) else { return Some(TIMED_OUT) };
+        let conf_state = server.raft.conf_state;
         let members: Vec<u8> = conf_state.members().iter().collect();
         let view =
             |&index: &u8| View { started: self.members[index as usize].published, learner: conf_state.learners.contains(index) };

@@ -46,7 +46,14 @@ impl EtcdCluster {
             // The group of the one that displaced it may rest.
             return false;
         }
+        if self.members.iter().any(|member| member.pause.is_some()) {
+            return false;
+        }
         let server = self.server_mut(leader);
+        if !server.heartbeat_clock.ticks_at(ctx.now) {
+            // It was frozen, and this beat is late: the next one comes sooner.
+            return false;
+        }
         let progress = (server.raft.log.last(), self.members[leader as usize].read_rounds);
         let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
         if busy || self.stepping == Stepping::EveryEvent || self.flying > 0 || !self.transfers.is_empty() {

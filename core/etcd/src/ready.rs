@@ -107,11 +107,14 @@ impl EtcdCluster {
             self.record_notes(index, ctx);
             #[cfg(feature = "planted-bugs")]
             self.promise_early(PlantedBug::PromiseBeforeWrite, index, ctx);
-            let is_locked = self.members[index as usize].is_locked();
+            let answers_before_sync = self.options.answers_before_sync;
             let server = self.server_mut(index);
             let must_sync = server.must_sync();
             let leads = server.is_leader();
-            let has_committed = server.raft.log.applied < server.raft.log.committed && !is_locked;
+            let log = &server.raft.log;
+            let (committed, has_committed) = (log.committed, log.applied.max(server.to_apply) < log.committed);
+            // What is committed and not yet written waits for its write, and what is before it, too (`shouldWaitWALSync`).
+            let applies_later = committed > log.written && !answers_before_sync;
             if server.write.is_some() || (server.raft.out.messages.is_empty() && !must_sync && !has_committed) {
                 return;
             }
@@ -122,13 +125,17 @@ impl EtcdCluster {
             }
             if must_sync {
                 self.write(index, messages, ctx);
+                if let Some(write) = self.server_mut(index).write.as_mut() {
+                    write.to_apply = committed;
+                }
             } else if let Some(server) = self.members[index as usize].process.server_mut()
                 && server.raft.out.messages.is_empty()
             {
                 // Gives the buffer back.
                 server.raft.out.messages = messages;
             }
-            if has_committed {
+            if has_committed && !applies_later {
+                self.server_mut(index).to_apply = committed;
                 self.apply(index, ctx);
             }
         }
@@ -159,7 +166,7 @@ impl EtcdCluster {
             record_hard_state(member.id, state, false, ctx);
         }
         server.written = state;
-        let write = Write { since: ctx.now, last: server.raft.log.last(), state: server.written, held };
+        let write = Write { since: ctx.now, last: server.raft.log.last(), state: server.written, held, to_apply: 0 };
         server.write = Some(write);
         let work = member.disk.sync(bytes);
         server.writes.begin(ctx.now, Lane::Log, work, member.disk.slowdown());
@@ -195,6 +202,9 @@ impl EtcdCluster {
         self.snapshot_if_due(index, ctx.now);
         self.send_all(&mut write.held, ctx);
         let server = self.server_mut(index);
+        server.to_apply = server.to_apply.max(write.to_apply);
+        self.apply(index, ctx);
+        let Some(server) = self.members[index as usize].process.server_mut() else { return };
         server.raft.acknowledge_own();
         if std::mem::take(&mut server.missed_tick) {
             if server.is_leader() {
@@ -211,7 +221,12 @@ impl EtcdCluster {
         self.after(index, ctx);
     }
 
-    fn apply(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+    /// Applies what it may, unless its database is locked.
+    pub(super) fn apply(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let member = &self.members[index as usize];
+        if member.is_locked() || member.process.server().is_none_or(|server| server.raft.log.applied >= server.to_apply) {
+            return;
+        }
         let cost = self.options.apply;
         let id = self.members[index as usize].id;
         let mut removed = false;
@@ -219,7 +234,7 @@ impl EtcdCluster {
         loop {
             let server = self.members[index as usize].process.server_mut().expect("its process serves");
             let log = &mut server.raft.log;
-            if log.applied >= log.committed {
+            if log.applied >= server.to_apply {
                 break;
             }
             log.applied += 1;

@@ -31,6 +31,9 @@ impl EtcdCluster {
         if self.is_closed() {
             return false;
         }
+        if self.put_aside(EtcdEvent::Request(token)) {
+            return true;
+        }
         let member = &mut self.members[token.member as usize];
         let Some(server) = member.process.server_mut() else { return false };
         if cost.is_none() {
@@ -46,6 +49,9 @@ impl EtcdCluster {
 
     /// A request has come to this step, unless its process is gone.
     pub fn work(&mut self, (token, step, life): (Token, Step, u32), op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
+        if self.put_aside(EtcdEvent::Work { token, step, life }) {
+            return;
+        }
         let (id, cost) = (self.id, self.options.cost);
         let member = &mut self.members[token.member as usize];
         let Some(server) = member.process.server_mut().filter(|_| member.lives as u32 == life) else { return };

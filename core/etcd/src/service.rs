@@ -64,7 +64,7 @@ impl EtcdCluster {
 
     /// The most voters that some running voter reaches among those that run.
     fn connected_voters(&self, net: &Network) -> ConnectedVoters {
-        let runs = |index: u8| self.server(index).is_some();
+        let runs = |index: u8| self.responsive(index).is_some();
         let of = |server: &Server| {
             let (me, voters) = (server.raft.me, server.raft.conf_state.quorum.voters());
             let reached = |other: &u8| *other == me || (runs(*other) && net.is_open(self.host(me), self.host(*other)));
@@ -73,7 +73,7 @@ impl EtcdCluster {
         };
         let none = ConnectedVoters { connected: 0, voters: self.services.connected_voters.voters };
         let in_service = (0..self.members.len() as u8).filter(|&index| self.is_in_service(index));
-        let servers = in_service.filter_map(|index| self.server(index));
+        let servers = in_service.filter_map(|index| self.responsive(index));
         servers.filter_map(of).max_by_key(|connected_voters| connected_voters.left()).unwrap_or(none)
     }
 
@@ -93,17 +93,17 @@ impl EtcdCluster {
     pub fn serves_as_voter(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
         let led = |server: &Server| server.raft.lead.is_some();
-        member.state == MemberState::Joined && !member.learner && member.process.server().is_some_and(led)
+        member.state == MemberState::Joined && !member.learner && self.responsive(index).is_some_and(led)
     }
 
     /// Whether what a member's container is there for goes on: its process serves, or it stands by.
     pub fn is_ready(&self, index: u8) -> bool {
-        self.server(index).is_some() || self.has_restored(index)
+        self.responsive(index).is_some() || self.has_restored(index)
     }
 
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
-        let server = self.server(index).filter(|_| self.is_in_service(index))?;
+        let server = self.responsive(index).filter(|_| self.is_in_service(index))?;
         if kind == RequestKind::SerializableRead {
             return Some(Duration::ZERO);
         }
@@ -118,7 +118,7 @@ impl EtcdCluster {
     /// How long `leader` takes to hear a quorum (and, for a write, to have it on disk); `None`: it does not lead, does not know yet how
     /// far its log is committed, or hears no quorum.
     fn quorum_time(&self, leader: u8, write: bool, net: &Network) -> Option<Duration> {
-        let server = self.server(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
+        let server = self.responsive(leader).filter(|server| server.is_leader() && server.raft.has_committed_in_term())?;
         if write && !server.raft.conf_state.members().contains(leader) {
             return None; // removed: takes no proposals
         }
@@ -150,7 +150,7 @@ impl EtcdCluster {
     fn connected(&self, a: u8, b: u8, net: &Network) -> Option<Duration> {
         let open = |index: usize| self.streams[index].reader_open && self.streams[index].writer_open;
         let (host_a, host_b) = (self.host(a), self.host(b));
-        let both = self.server(b).is_some() && open(self.stream_index(a, b)) && open(self.stream_index(b, a));
+        let both = self.responsive(b).is_some() && open(self.stream_index(a, b)) && open(self.stream_index(b, a));
         (both && net.is_open(host_a, host_b)).then(|| net.round_trip(host_a, host_b))
     }
 }

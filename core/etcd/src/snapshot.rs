@@ -55,7 +55,8 @@ impl EtcdCluster {
     /// A step is due.
     pub(super) fn chunk(&mut self, number: u32, ctx: &mut EtcdCtx<'_>) {
         let Some(place) = self.transfers.iter().position(|transfer| transfer.number == number) else { return };
-        if self.transfers[place].left == 0 && self.transfers[place].stalled_since.is_none() {
+        let Transfer { from, to, left, stalled_since, .. } = self.transfers[place];
+        if left == 0 && stalled_since.is_none() && !self.is_paused(from) && !self.is_paused(to) {
             self.finish_transfer(place, true, ctx);
         } else {
             self.step_transfer(place, ctx);
@@ -65,7 +66,7 @@ impl EtcdCluster {
     fn step_transfer(&mut self, place: usize, ctx: &mut EtcdCtx<'_>) {
         let Transfer { from, to, left, number, stalled_since, .. } = self.transfers[place];
         let (a, b) = (self.host(from), self.host(to));
-        if !ctx.net.is_open(a, b) {
+        if !ctx.net.is_open(a, b) || self.is_paused(from) || self.is_paused(to) {
             let since = *self.transfers[place].stalled_since.get_or_insert(ctx.now);
             if ctx.now.since(since) >= READ_TIMEOUT {
                 self.finish_transfer(place, false, ctx);

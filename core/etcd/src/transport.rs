@@ -220,7 +220,7 @@ impl EtcdCluster {
     /// Whether a member's process speaks to others: not to the one that displaced it.
     fn runs(&self, member: u8) -> bool {
         let member = &self.members[member as usize];
-        member.process.serves() && !member.displaced
+        member.process.serves() && !member.displaced && member.pause.is_none()
     }
 
     /// Sets a stream's timer by what is true now.
@@ -232,10 +232,11 @@ impl EtcdCluster {
         let round_trip = ctx.net.round_trip(self.host(from), self.host(to));
         let tls = ctx.net.tls;
         let powered = ctx.net.is_powered(self.host(from));
+        let paused = self.is_paused(from);
         self.count_upkeep(index, ctx.now, ctx.net);
         let stream = &mut self.streams[index];
         let due = if stream.reader_open {
-            if blocked || !stream.writer_open {
+            if blocked || paused || !stream.writer_open {
                 stream.silent_since.get_or_insert(ctx.now);
                 Some(stream.patience_ends().max(ctx.now))
             } else if let Some(again) = stream.next_retransmission(ctx.now) {
@@ -249,7 +250,7 @@ impl EtcdCluster {
             let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
             Some(stream.next_dial(ctx.now) + handshake)
         } else {
-            stream.refused = powered && open_both && !writes;
+            stream.refused = powered && open_both && !writes && !paused;
             None
         };
         match due {

@@ -196,9 +196,9 @@ impl EtcdCluster {
 
     /// Members that can be lost before no voter reaches a majority.
     fn failure_tolerance(&self, net: &Network) -> Option<u8> {
-        let runs = |index: u8| self.server(index).is_some();
+        let runs = |index: u8| self.responsive(index).is_some();
         let reach = |index: u8| {
-            let voters = self.server(index)?.raft.conf_state.quorum.voters();
+            let voters = self.responsive(index)?.raft.conf_state.quorum.voters();
             let heard = |other: &u8| runs(*other) && (*other == index || net.is_open(self.host(index), self.host(*other)));
             let group = voters.iter().filter(heard).count();
             voters.contains(index).then_some(group)?.checked_sub(voters.len() / 2 + 1)

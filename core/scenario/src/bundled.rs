@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 33] = bundle![
+static BUNDLED: [Bundled; 34] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -24,6 +24,7 @@ static BUNDLED: [Bundled; 33] = bundle![
     "single-zone",
     "isolated-leader",
     "slow-disk",
+    "paused-leader",
     "far-behind-follower",
     "five-members",
     "eu-west-1a-outage",

@@ -47,6 +47,11 @@ pub struct Backend {
     pub syncs: u8,
 }
 
+impl Backend {
+    /// etcd's (`mvcc/backend/backend.go`: `defaultBatchInterval`, `defaultBatchLimit`; bbolt's `tx.go`: `write`, `writeMeta`).
+    pub const DEFAULT: Self = Self { interval: Duration::from_millis(100), limit: 10_000, syncs: 2 };
+}
+
 /// What requests cost the process of a client, which does one thing at a time, and what it has one of for all of its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {

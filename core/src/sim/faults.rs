@@ -12,7 +12,7 @@ use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
     ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, LinkPartition, MemberChange, NodeCrash,
-    NodePartition, ProcessKill, VolumeLost, ZonePartition, ZonePower,
+    NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -56,7 +56,8 @@ impl Simulation {
             return Err("a fault that lasts no time breaks nothing".to_owned());
         }
         if let Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
-        | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) = fault
+        | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member)))
+        | Fault::ProcessPause(ProcessPause(FaultTarget::Named(member))) = fault
             && self.clusters[member.cluster].members[member.index as usize].state != MemberState::Joined
             && self.clusters[member.cluster].members[member.index as usize].state != MemberState::Standby
         {
@@ -159,6 +160,15 @@ impl Simulation {
                 let id = member.named();
                 let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
                 if begins { cluster.terminate(id.index, &mut ctx) } else { cluster.release(id.index, &mut ctx) }
+            }
+            Fault::ProcessPause(ProcessPause(member)) => {
+                let id = member.named();
+                let (cluster, mut ctx) = self.etcd_cluster(id.cluster);
+                if begins {
+                    cluster.pause(id.index, active.id, &mut ctx);
+                } else {
+                    cluster.unpause(id.index, active.id, &mut ctx);
+                }
             }
             Fault::ZonePartition(ZonePartition { zone, direction }) => {
                 self.network.partition_zone(zone.named(), direction, begins);

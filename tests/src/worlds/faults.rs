@@ -10,10 +10,11 @@ use super::dice::{Dice, ms};
 use super::schedules::{World, millis, with};
 
 /// A kind of fault, with its share.
-const KINDS: [(Kind, u64); 9] = [
+const KINDS: [(Kind, u64); 10] = [
     (Kind::NodeCrash, 3),
     (Kind::ProcessKill, 3),
     (Kind::GracefulStop, 2),
+    (Kind::ProcessPause, 2),
     (Kind::ZonePower, 1),
     (Kind::ZonePartition, 2),
     (Kind::NodePartition, 3),
@@ -27,6 +28,7 @@ enum Kind {
     NodeCrash,
     ProcessKill,
     GracefulStop,
+    ProcessPause,
     ZonePower,
     ZonePartition,
     NodePartition,
@@ -126,6 +128,7 @@ impl World {
             Kind::NodeCrash => json!({"kind": "node_crash", "node": habits.aim(dice, "n", self.nodes)}),
             Kind::ProcessKill => json!({"kind": "process_kill", "member": self.process(habits, transient, dice)}),
             Kind::GracefulStop => json!({"kind": "graceful_stop", "member": self.process(habits, transient, dice)}),
+            Kind::ProcessPause => json!({"kind": "process_pause", "member": self.process(habits, transient, dice)}),
             Kind::ZonePower => json!({"kind": "zone_power", "zone": habits.aim(dice, "z", self.zones)}),
             Kind::ZonePartition => {
                 json!({"kind": "zone_partition", "zone": habits.aim(dice, "z", self.zones), "direction": direction})

@@ -18,7 +18,7 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 12] = [
+const FAULTS: [&str; 13] = [
     "cloud_api",
     "disk_slow",
     "graceful_stop",
@@ -27,6 +27,7 @@ const FAULTS: [&str; 12] = [
     "node_crash",
     "node_partition",
     "process_kill",
+    "process_pause",
     "storage_degraded",
     "volume_lost",
     "zone_partition",

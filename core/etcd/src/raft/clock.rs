@@ -51,6 +51,11 @@ impl Clock {
         self.since = to;
     }
 
+    /// Whether it ticks at this moment.
+    pub fn ticks_at(&self, at: Time) -> bool {
+        at.as_nanos() % self.tick == self.phase
+    }
+
     /// The first tick after `now`.
     pub fn next_tick(&self, now: Time) -> Time {
         Time::from_nanos(self.count(now) * self.tick + self.phase)

@@ -17,6 +17,7 @@ mod link_partition;
 mod node_crash;
 mod node_partition;
 mod process_kill;
+mod process_pause;
 mod storage_degraded;
 mod target;
 mod volume_lost;
@@ -36,6 +37,7 @@ pub use link_partition::LinkPartition;
 pub use node_crash::NodeCrash;
 pub use node_partition::NodePartition;
 pub use process_kill::ProcessKill;
+pub use process_pause::ProcessPause;
 pub use target::{Direction, FaultTarget, Hit, Leader, Place, RawFaultTarget};
 pub use volume_lost::VolumeLost;
 pub use zone_partition::ZonePartition;
@@ -125,6 +127,7 @@ kinds! {
     NodePartition(node_partition) = 5,
     ProcessKill(process_kill) = 1,
     GracefulStop(graceful_stop) = 2,
+    ProcessPause(process_pause) = 11,
     LinkPartition(link_partition) = 10,
     LinkDegraded(link_degraded) = 6,
     DiskSlow(disk_slow) = 7,

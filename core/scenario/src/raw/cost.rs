@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Backend;
 use crate::units::Span;
-use zonefall_kernel::time::Duration;
 
 /// Processing time of requests in an etcd member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,8 @@ pub struct RawBackend {
 
 impl Default for RawBackend {
     fn default() -> Self {
-        Self { interval: Span(Duration::from_millis(100)), limit: 10_000, syncs: 2 }
+        let Backend { interval, limit, syncs } = Backend::DEFAULT;
+        Self { interval: Span(interval), limit, syncs }
     }
 }
 

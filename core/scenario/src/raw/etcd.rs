@@ -122,8 +122,8 @@ pub struct RawOptions {
     pub apply: Span,
     /// Processing time of requests in a member.
     pub cost: RawCost,
-    /// How a member writes its database.
-    #[schemars(extend("x-default" = "at once, and at no cost", "x-source" = "assumed: small values"))]
+    /// How a member writes its database; `null`: at once, and at no cost.
+    #[schemars(extend("x-source" = "etcd: mvcc/backend/backend.go"))]
     pub backend: Option<RawBackend>,
     /// A single-member cluster acknowledges writes before they are synced to disk, as etcd did before 3.4.21 and 3.5.5: a power loss can
     /// lose acknowledged writes.
@@ -153,7 +153,7 @@ impl Default for RawOptions {
             rpc_overhead: Span(etcd.rpc_overhead),
             apply: Span(etcd.apply),
             cost: RawCost::default(),
-            backend: None,
+            backend: Some(RawBackend::default()),
             answers_before_sync: etcd.answers_before_sync,
         }
     }

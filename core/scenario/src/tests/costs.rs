@@ -9,10 +9,10 @@ use crate::ids::{ClientId, EtcdId, VolumeId};
 use zonefall_kernel::time::Duration;
 
 #[test]
-fn costs_are_lowered_as_they_are_written_and_nothing_by_default() {
+fn costs_are_lowered_as_they_are_written_and_only_commits_are_there_by_default() {
     let plain = Scenario::from_json(&changed("/name", json!("plain")).to_string()).unwrap();
     let (options, client) = (&plain.etcd[EtcdId(0)].options, &plain.clients[ClientId(0)]);
-    assert!(options.cost.is_none() && options.backend.is_none() && !options.answers_before_sync);
+    assert!(options.cost.is_none() && options.backend == Some(Backend::DEFAULT) && !options.answers_before_sync);
     assert_eq!((client.requests, client.process, plain.volumes[VolumeId(0)].disk.iops), (None, None, None));
 
     let us = Duration::from_micros;

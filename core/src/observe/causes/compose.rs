@@ -7,7 +7,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{
-    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill,
+    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill, ProcessPause,
     ZonePartition,
 };
 
@@ -303,7 +303,8 @@ impl Causes {
         let text = fault.kind().began(&self.scenario);
         match *fault {
             Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
-            | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
+            | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member)))
+            | Fault::ProcessPause(ProcessPause(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
             Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }) => {
                 let members = &self.scenario.etcd[cluster].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);

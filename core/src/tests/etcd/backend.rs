@@ -14,10 +14,11 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// One member whose volume takes 100 MiB/s and syncs in a millisecond, and one connection that puts values of `bytes`.
+/// One member whose volume takes 100 MiB/s and syncs in a millisecond, whose database costs nothing, and one connection that puts values of `bytes`.
 fn alone(bytes: u32) -> Scenario {
     let mut scenario = three_zones();
     scenario.etcd[CLUSTER].members.truncate(1);
+    scenario.etcd[CLUSTER].options.backend = None;
     scenario.volumes[VolumeId(0)].disk =
         crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20, iops: None };
     let op = Op::Put { key_bytes: 8, value_bytes: bytes };

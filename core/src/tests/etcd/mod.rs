@@ -6,6 +6,7 @@ mod elections;
 mod links;
 mod membership;
 mod passive;
+mod pauses;
 mod streams;
 mod volumes;
 mod watches;

@@ -8,13 +8,14 @@ use crate::worlds::faults::link;
 use crate::worlds::schedules::{merge, millis};
 
 /// A kind of fault, with its share.
-const KINDS: [(Kind, u64); 11] = [
+const KINDS: [(Kind, u64); 12] = [
     (Kind::ZonePower, 5),
     (Kind::ZonePartition, 4),
     (Kind::NodeCrash, 3),
     (Kind::NodePartition, 2),
     (Kind::ProcessKill, 2),
     (Kind::GracefulStop, 1),
+    (Kind::ProcessPause, 1),
     (Kind::VolumeLost, 2),
     (Kind::DiskSlow, 1),
     (Kind::Link, 2),
@@ -30,6 +31,7 @@ enum Kind {
     NodePartition,
     ProcessKill,
     GracefulStop,
+    ProcessPause,
     VolumeLost,
     DiskSlow,
     Link,
@@ -74,6 +76,7 @@ impl Plan {
             Kind::NodePartition => json!({"kind": "node_partition", "node": self.node(dice), "direction": direction}),
             Kind::ProcessKill => json!({"kind": "process_kill", "member": self.member(dice)}),
             Kind::GracefulStop => json!({"kind": "graceful_stop", "member": self.member(dice)}),
+            Kind::ProcessPause => json!({"kind": "process_pause", "member": self.member(dice)}),
             Kind::VolumeLost => {
                 let (volume, claimed) = self.volume(dice);
                 return (json!({"kind": "volume_lost", "volume": volume}), for_good || claimed);

@@ -174,7 +174,7 @@ fn what_a_bookmark_says_in_words_of_another_version_is_left_out_and_told() {
         ("{\"Zone\":1}", "{\"Rack\":1}", "the selection"),
         ("\"range\":[100.0,200.0]", "\"range\":\"all\"", "the zoom"),
         ("\"at_ns\":180000000000", "\"at_ns\":-1", "the time"),
-        ("ProcessKill", "ProcessPause", "some of its branches"),
+        ("ProcessKill", "ProcessCrash", "some of its branches"),
     ] {
         assert!(json.contains(from), "{json}");
         let json = json.replace(from, to);
