@@ -268,7 +268,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Machine(..) | KubeRecord::MachineDeploymentScaled(..)) => ["machines"; 2],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Etcd(_))) => ["servers", "connections"],
         Record::Kube(_, KubeRecord::ApiServer(..)) => ["servers"; 2],
-        Record::Kube(_, KubeRecord::ApiAvailability { .. }) => ["api"; 2],
+        Record::Kube(_, KubeRecord::ApiAvailability { .. } | KubeRecord::ApiAvailabilityFrom { .. }) => ["api"; 2],
         Record::Kube(_, KubeRecord::Lease(..) | KubeRecord::ControllerActive(..)) => ["leases"; 2],
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
         Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],

@@ -102,7 +102,8 @@ fn files() -> BTreeMap<String, Vec<Row>> {
 fn measurement_bytes_per_link() {
     let mut failures = Vec::new();
     for (name, rows) in files() {
-        let rows: Vec<Row> = rows.into_iter().filter(|row| row.set_up.fault.is_none() && row.values("latency_ms").is_none()).collect();
+        let rows: Vec<Row> =
+            rows.into_iter().filter(|row| row.set_up.fault.is_none() && row.values("latency_ms").is_none()).collect();
         for row in &rows {
             failures.extend(check_traffic(&name, row));
         }

@@ -7,8 +7,8 @@ use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{
-    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill, ProcessPause,
-    ZonePartition,
+    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill,
+    ProcessPause, ZonePartition,
 };
 
 /// More clauses about what broke than this are summed up.

@@ -18,18 +18,25 @@ fn a_frozen_leader_is_replaced_and_follows_when_it_goes_on() {
     for seed in 0..20 {
         let scenario = paused(Duration::from_secs(10), FaultTarget::OfLeader(CLUSTER));
         let records = records(&scenario, seed);
-        let elected: Vec<_> = records.iter().filter(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::Elected { .. }))).collect();
+        let elected: Vec<_> =
+            records.iter().filter(|(_, record)| matches!(record, Record::Etcd(EtcdRecord::Elected { .. }))).collect();
         let [.., (when, Record::Etcd(EtcdRecord::Elected { member: new, .. }))] = elected[..] else { panic!("seed {seed}") };
         assert!(new.index != 0 && (at(60)..at(64)).contains(when), "seed {seed}: {new:?} at {when:?}");
         // It hears of the other when it goes on, not before.
         let follows = |(when, record): &(Time, Record)| match record {
-            Record::Etcd(EtcdRecord::LeaderSeen { member: of, leader: Some(leader), .. }) if *of == member(0) && *leader == new.index => Some(*when),
+            Record::Etcd(EtcdRecord::LeaderSeen { member: of, leader: Some(leader), .. })
+                if *of == member(0) && *leader == new.index =>
+            {
+                Some(*when)
+            }
             _ => None,
         };
         let follows = records.iter().find_map(follows).expect("it follows the new leader");
         assert!((at(70)..at(71)).contains(&follows), "seed {seed}: {follows:?}");
         // Its peers read nothing for 5 s, and close.
-        let lost = |(when, record): &(Time, Record)| matches!(record, Record::Etcd(EtcdRecord::PeerLost { from, .. }) if *from == member(0)).then_some(*when);
+        let lost = |(when, record): &(Time, Record)| {
+            matches!(record, Record::Etcd(EtcdRecord::PeerLost { from, .. }) if *from == member(0)).then_some(*when)
+        };
         let lost: Vec<Time> = records.iter().filter_map(lost).collect();
         assert!(lost.len() == 2 && lost.iter().all(|when| (at(63)..at(66)).contains(when)), "seed {seed}: {lost:?}");
     }
@@ -39,7 +46,9 @@ fn a_frozen_leader_is_replaced_and_follows_when_it_goes_on() {
 fn nothing_comes_of_a_pause_shorter_than_an_election_timeout() {
     for (seed, lasts) in (0..20).zip([100, 400, 700].into_iter().cycle()) {
         let scenario = paused(Duration::from_millis(lasts), FaultTarget::OfLeader(CLUSTER));
-        let changes = |(_, record): &(Time, Record)| matches!(record, Record::Etcd(EtcdRecord::Campaign { .. } | EtcdRecord::PeerLost { .. }));
+        let changes = |(_, record): &(Time, Record)| {
+            matches!(record, Record::Etcd(EtcdRecord::Campaign { .. } | EtcdRecord::PeerLost { .. }))
+        };
         assert!(!records(&scenario, seed).iter().any(changes), "seed {seed}, {lasts} ms");
     }
 }

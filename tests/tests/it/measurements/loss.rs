@@ -60,7 +60,11 @@ fn outcome(row: &Row, usual: [f64; 2]) -> Outcome {
         let (measured, simulated) = (row.values("latency_ms").expect("a row under loss")[name], quantile(&simulated, share));
         cells.push(format!("{measured} / {simulated:.1}"));
         let (measured, simulated) = (measured - usual, simulated - simulated_usual);
-        let near = if factor < 2.0 { (simulated - measured).abs() <= (factor - 1.0) * measured } else { simulated <= measured * factor && measured <= simulated * factor };
+        let near = if factor < 2.0 {
+            (simulated - measured).abs() <= (factor - 1.0) * measured
+        } else {
+            simulated <= measured * factor && measured <= simulated * factor
+        };
         if !near && (simulated - measured).abs() > slack {
             failures.push(name.to_owned());
         }

@@ -41,7 +41,8 @@ fn simulate(set_up: &SetUp, seed: u64) -> Run {
     };
     let add = Duration::from_nanos((set_up.fsync_extra_ms.expect("a slow disk is slow") * 1e6) as u64);
     for volume in slow {
-        simulation.inject(&Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add, factor: 1.0 }), Some(lasts));
+        simulation
+            .inject(&Fault::DiskSlow(DiskSlow { volume: FaultTarget::Named(VolumeId(volume)), add, factor: 1.0 }), Some(lasts));
     }
     let (mut run, mut latencies, mut count) = (Run::default(), [BTreeMap::new(), BTreeMap::<u64, Vec<f64>>::new()], 0);
     simulation.run_until(begins + lasts + Duration::from_secs(30), &mut |now, record| match record {
@@ -59,7 +60,9 @@ fn simulate(set_up: &SetUp, seed: u64) -> Run {
     });
     for (windows, latencies) in run.windows.iter_mut().zip(latencies) {
         // The first and the last are left out.
-        for (_, mut sample) in latencies.into_iter().filter(|(window, _)| (1..lasts.as_nanos() / WINDOW.as_nanos() - 1).contains(window)) {
+        for (_, mut sample) in
+            latencies.into_iter().filter(|(window, _)| (1..lasts.as_nanos() / WINDOW.as_nanos() - 1).contains(window))
+        {
             sample.sort_by(f64::total_cmp);
             windows.push([0.5, 0.9].map(|share| quantile(&sample, share)));
         }
