@@ -71,22 +71,22 @@ impl Disk {
         let k = self.syncs;
         self.syncs += 1;
         let sync = self.speed.fsync.sample(|| self.draws.draw(k));
-        self.write(bytes, sync)
+        self.write(bytes, sync, 1)
     }
 
     /// A write of `bytes` to the database, with so many syncs.
     pub fn commit(&mut self, bytes: u64, syncs: u8) -> Work {
         let first = self.commits;
         self.commits += u64::from(syncs);
-        let syncs = (first..self.commits).map(|k| self.speed.fsync.sample(|| self.commit_draws.draw(k)));
-        let sync = syncs.fold(Duration::ZERO, |sum, sync| sum + sync);
-        self.write(bytes, sync)
+        let each = (first..self.commits).map(|k| self.speed.fsync.sample(|| self.commit_draws.draw(k)));
+        let sync = each.fold(Duration::ZERO, |sum, sync| sum + sync);
+        self.write(bytes, sync, syncs)
     }
 
-    fn write(&self, bytes: u64, sync: Duration) -> Work {
+    fn write(&self, bytes: u64, sync: Duration, syncs: u8) -> Work {
         let operations = |iops| Duration::of_transfer(bytes.div_ceil(IO_BYTES), iops);
         let least = self.speed.iops.map_or(Duration::ZERO, operations);
-        Work { transfer: Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least), sync }
+        Work { transfer: Duration::of_transfer(bytes, self.speed.bytes_per_s).max(least), sync, syncs }
     }
 
     /// Typical time of an fsync.

@@ -38,6 +38,8 @@ pub struct Work {
     pub transfer: Duration,
     /// Time to sync them.
     pub sync: Duration,
+    /// In so many syncs.
+    pub syncs: u8,
 }
 
 /// How much slower than usual a volume is.
@@ -60,7 +62,7 @@ impl Slowdown {
     }
 
     fn sync(self, work: Work) -> Duration {
-        self.of(work.transfer + work.sync) - self.transfer(work)
+        scale(work.transfer + work.sync, self.factor) - self.transfer(work) + self.add * u64::from(work.syncs)
     }
 }
 
@@ -144,7 +146,7 @@ mod tests {
 
     /// Writes to a healthy volume.
     fn begin(writes: &mut Writes, now: Time, lane: Lane, transfer: Duration, sync: Duration) {
-        writes.begin(now, lane, Work { transfer, sync }, HEALTHY);
+        writes.begin(now, lane, Work { transfer, sync, syncs: 1 }, HEALTHY);
     }
 
     #[test]
@@ -176,6 +178,14 @@ mod tests {
         begin(&mut writes, at(10), Lane::Database, ms(8), Duration::ZERO);
         assert_eq!(writes.end(Lane::Database), at(18));
         assert!(!writes.transfers(Lane::Log));
+    }
+
+    #[test]
+    fn each_sync_of_a_write_waits_for_a_slow_volume() {
+        let mut writes = Writes::default();
+        let slow = Slowdown { factor: 1.0, add: ms(100) };
+        writes.begin(at(0), Lane::Database, Work { transfer: ms(1), sync: ms(4), syncs: 2 }, slow);
+        assert_eq!(writes.end(Lane::Database), at(205));
     }
 
     #[test]

@@ -301,32 +301,6 @@ fn delay(draws: Draws, k: u64, path: &Path) -> Duration {
     path.delay + path.jitter.sample(|| draws.draw(k))
 }
 
-/// What losses cost a message: the time until its last packet arrives after all, and the packets sent again.
-///
-/// Each packet is lost by itself, and only what was lost is sent again: after `r` rounds a packet is there with probability `1 - loss^r`,
-/// all of them with the power of their number. One draw finds the round in which that is so.
-pub fn retransmissions(draws: Draws, k: u64, path: &Path, burst: Burst) -> (Duration, Burst) {
-    if path.loss <= 0.0 {
-        return (Duration::ZERO, Burst::default());
-    }
-    let luck = draws.draw(k).unit();
-    let there = |missing: f64| libm::pow(1.0 - missing, burst.packets as f64);
-    let (mut wait, mut timeout, mut again) = (Duration::ZERO, RETRANSMIT_MIN + path.delay * 2, Burst::default());
-    let mut missing = path.loss;
-    // Linux gives up after 15 retransmissions; by then every time-out above has passed.
-    for _ in 0..15 {
-        if luck < there(missing) {
-            break;
-        }
-        wait = wait + timeout;
-        timeout = (timeout * 2).min(RETRANSMIT_MAX);
-        let packets = ((burst.packets as f64 * missing) as u64).max(1);
-        again += Burst { packets, bytes: burst.bytes * packets / burst.packets.max(1) };
-        missing *= path.loss;
-    }
-    (wait, again)
-}
-
 /// When what was first sent at `since`, into a blocked path, is next sent again at `now` or later (RFC 6298, 5.5: the wait doubles).
 pub fn retransmission(since: Time, now: Time) -> Time {
     let (mut at, mut wait) = (since, RETRANSMIT_MIN);

@@ -38,7 +38,7 @@ use crate::kernel::timer::{Generation, Timer};
 use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
-use crate::network::{HostId, Network, stream};
+use crate::network::{HostId, Network, tcp};
 use crate::scenario::{self, Load, Op, Scenario, Target};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
@@ -287,7 +287,7 @@ impl Client {
         self.sent += 1;
         let path = net.path(from, to);
         let burst = Burst::of(bytes, net.tls);
-        let (wait, again) = stream::retransmissions(self.losses, k, path, burst);
+        let (wait, again) = tcp::alone([self.losses, self.delays], k, net.both_ways(from, to), burst);
         let transfer = Duration::of_transfer(burst.bytes, path.bytes_per_s);
         let (sent, acks) = (burst + again, burst.acks());
         self.ledger.add(class, 1, bytes, sent + acks);

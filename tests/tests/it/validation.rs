@@ -14,6 +14,7 @@ use zonefall_tests::threads::parallel;
 use zonefall_tests::traffic::Published;
 use zonefall_tests::traffic::study::{Study, jobs};
 
+use crate::measurements;
 use crate::oracles::network_latency;
 
 /// The page has several sections, whose tests run side by side.
@@ -70,6 +71,14 @@ fn the_bundled_benchmark_is_the_laboratory() {
             clients.clone().all(|client| client == (laboratory.clients[ClientId(0)].process, bench.client)),
             "line {line}: {clients:?}"
         );
+    }
+}
+
+#[test]
+fn validation_of_measurements_is_current() {
+    // Another folder's rows are judged, not published.
+    if std::env::var_os("ZONEFALL_MEASUREMENTS").is_none() {
+        expect_section("measurements", &measurements::markdown());
     }
 }
 

@@ -20,7 +20,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::ledger::Class;
-use crate::wire::Burst;
+use crate::wire::{Burst, HEADERS};
+use zonefall_kernel::dist::Latency;
 use zonefall_kernel::rng::Stream as Draws;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Path;
@@ -299,6 +300,36 @@ impl Tcp {
         }
         true
     }
+}
+
+/// What losses cost a message that is alone on its connection: the time until its last packet arrives after all, and the packets sent again.
+/// `k`: its number among the draws of losses and of jitter.
+pub fn alone(draws: [Draws; 2], k: u64, paths: [&Path; 2], burst: Burst) -> (Duration, Burst) {
+    if paths.iter().all(|path| path.loss <= 0.0) {
+        return Default::default();
+    }
+    // The message has its jitter already.
+    let paths = paths.map(|path| Path { jitter: Latency::NONE, ..path.clone() });
+    let never = (Time::ZERO, Duration::MAX, 0);
+    let start = Start {
+        draws,
+        first_draw: 1 << 55 | k << 12,
+        now: Time::ZERO,
+        free: Time::ZERO,
+        last_arrival: Time::ZERO,
+        keep_alive: never,
+    };
+    let mut tcp = Tcp::new(start, paths.each_ref());
+    tcp.unsent = burst.bytes - burst.packets * HEADERS;
+    let end = tcp.unsent;
+    tcp.push(Time::ZERO);
+    while !tcp.arrives(end) {
+        assert!(tcp.step(Time::MAX), "a packet that is not acknowledged has an alarm");
+    }
+    let arrives = tcp.segments.iter().filter_map(|segment| segment.arrives).fold(Time::ZERO, Time::max);
+    let usual = paths[0].delay + Duration::of_transfer(burst.bytes, paths[0].bytes_per_s);
+    let again = tcp.resent.iter().fold(Burst::default(), |sum, (_, burst)| sum + *burst);
+    (arrives.since(Time::ZERO + usual), again)
 }
 
 /// Typical time there and back.

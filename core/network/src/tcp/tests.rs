@@ -88,3 +88,22 @@ fn messages_arrive_in_order_however_much_is_lost() {
         }
     }
 }
+
+#[test]
+fn a_lone_packet_waits_for_the_least_time_out_and_a_burst_shows_its_own_losses() {
+    let draws = [Purpose::Loss, Purpose::Delay].map(|purpose| Draws::new(1, purpose, 0));
+    let waits = |bytes: u64| -> Vec<u64> {
+        let wait = |k| alone(draws, k, [&path(0.05), &path(0.05)], Burst::of(bytes, false)).0.as_nanos() / 1_000_000;
+        let mut waits: Vec<u64> = (0..2_000).map(wait).collect();
+        waits.sort_unstable();
+        waits
+    };
+    // 5 % are lost, 0.25 % twice.
+    let lone = waits(100);
+    assert_eq!([lone[1_850], lone[1_950], lone[1_998]], [0, 201, 402]);
+    // Of eight packets one is lost in a third of all bursts; one burst of twenty loses its last and waits for that.
+    let burst = waits(8 * 1_448);
+    assert_eq!(burst[1_200], 0);
+    assert!((1..10).contains(&burst[1_700]) && burst[1_990] > 200, "{} ms, {} ms", burst[1_700], burst[1_990]);
+    assert_eq!(alone(draws, 0, [&path(0.0), &path(0.0)], Burst::of(100, false)), Default::default());
+}

@@ -108,6 +108,22 @@ fn a_batch_that_is_full_is_committed_at_once() {
     assert!(often < never / 2, "{often} puts, {never} where nothing is committed");
 }
 
+/// A put at a follower whose disk takes 100 ms: half a write until its own turn, the write after which it is forwarded, the write under way
+/// when it comes back committed, and its own write, before which nothing of it is applied.
+#[test]
+fn a_follower_applies_nothing_that_it_has_not_written() {
+    let mut scenario = three_zones();
+    scenario.etcd[CLUSTER].options.backend = None;
+    scenario.volumes[VolumeId(1)].disk.fsync = Latency::Constant(ms(100));
+    scenario.clients =
+        vec![Client { stop: at(30), ..puts(50) }, Client { target: Target::Member(1), stop: at(30), ..puts(7) }].into();
+    scenario.duration = Duration::from_secs(40);
+    let mut slow: Vec<f64> = latencies(&scenario).into_iter().filter(|latency| *latency > 20.0).collect();
+    slow.sort_by(f64::total_cmp);
+    let median = slow[slow.len() / 2];
+    assert!(slow.len() > 200 && (335.0..375.0).contains(&median), "{} puts, {median} ms", slow.len());
+}
+
 #[test]
 fn commits_are_the_same_at_rest_and_not() {
     for seed in 0..4 {
