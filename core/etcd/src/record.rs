@@ -119,7 +119,7 @@ pub enum EtcdRecord {
         /// Whether it is there now.
         up: bool,
     },
-    /// The same for clients at one vantage.
+    /// Clients at one vantage have a service otherwise than those that count.
     AvailabilityFrom {
         /// Which cluster.
         cluster: EtcdId,
@@ -127,8 +127,8 @@ pub enum EtcdRecord {
         from: Vantage,
         /// Which service; never [`Service::Quorum`], which is the same for all.
         service: Service,
-        /// Whether they have it now.
-        up: bool,
+        /// Whether they have it now; `None`: as it counts, again.
+        up: Option<bool>,
     },
     /// More or fewer voters of a cluster hang together: run and reach each other in both directions.
     ConnectedVoters {

@@ -49,11 +49,12 @@ impl EtcdCluster {
             answers.each_ref().map(|answers| answers.iter().any(in_time))
         };
         let vantages = self.vantages(ctx.net);
-        for Change { from, service, up } in self.services.views.look(probe, vantages, ctx.net, have) {
-            let service = ASKED[service];
-            ctx.record(match from {
-                None => EtcdRecord::Availability { cluster, service, up },
-                Some(from) => EtcdRecord::AvailabilityFrom { cluster, from, service, up },
+        for change in self.services.views.look(probe, vantages, ctx.net, have) {
+            ctx.record(match change {
+                Change::Counted { service, up } => EtcdRecord::Availability { cluster, service: ASKED[service], up },
+                Change::Apart { from, service, up } => {
+                    EtcdRecord::AvailabilityFrom { cluster, from, service: ASKED[service], up }
+                }
             });
         }
         if std::mem::replace(&mut self.services.connected_voters, connected_voters) != connected_voters {

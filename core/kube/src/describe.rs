@@ -114,7 +114,11 @@ impl KubeRecord {
             }
             Self::ApiAvailability { verb, up } => format!("API {}", describe_availability(verb, up)),
             Self::ApiAvailabilityFrom { from, verb, up } => {
-                format!("API {} from {}", describe_availability(verb, up), from.name(scenario))
+                let from = from.name(scenario);
+                match up {
+                    Some(up) => format!("API {} from {from}", describe_availability(verb, up)),
+                    None => format!("API {} from {from} are as elsewhere", describe_verb(verb)),
+                }
             }
             Self::Lease(component, Some(replica)) => {
                 format!("{} {} is the leader", component.name(), replica.describe(scenario))
@@ -194,11 +198,14 @@ pub const fn effect_words(effect: Effect) -> &'static str {
 
 /// `reads are available`.
 fn describe_availability(verb: Verb, up: bool) -> String {
-    let requests = match verb {
+    format!("{} are {}", describe_verb(verb), if up { "available" } else { "unavailable" })
+}
+
+const fn describe_verb(verb: Verb) -> &'static str {
+    match verb {
         Verb::Read => "reads",
         Verb::Write => "writes",
-    };
-    format!("{requests} are {}", if up { "available" } else { "unavailable" })
+    }
 }
 
 impl KubeEvent {

@@ -36,14 +36,14 @@ pub enum KubeRecord {
         /// It does.
         up: bool,
     },
-    /// The same for clients at one vantage.
+    /// Clients at one vantage are answered otherwise than those that count.
     ApiAvailabilityFrom {
         /// Where the clients are.
         from: Vantage,
         /// Which requests.
         verb: Verb,
-        /// They get answers.
-        up: bool,
+        /// They get answers, or not; `None`: as it counts, again.
+        up: Option<bool>,
     },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
     Lease(Component, Option<Replica>),

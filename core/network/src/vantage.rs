@@ -41,24 +41,34 @@ impl Network {
 pub struct Views<const N: usize> {
     /// Services that count as available.
     available: [bool; N],
-    /// Services that clients at each vantage have.
-    from: Vec<(Vantage, [bool; N])>,
+    /// What clients at some vantages have otherwise; `None`: as it counts.
+    apart: Vec<(Vantage, [Option<bool>; N])>,
 }
 
-/// A service that came or went.
+/// A service, by its place among all, that came or went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// For clients there; `None`: as it counts.
-    pub from: Option<Vantage>,
-    /// Place of the service among all.
-    pub service: usize,
-    /// Whether it came.
-    pub up: bool,
+pub enum Change {
+    /// As it counts.
+    Counted {
+        /// Which.
+        service: usize,
+        /// Whether it came.
+        up: bool,
+    },
+    /// For clients at one vantage.
+    Apart {
+        /// Where the clients are.
+        from: Vantage,
+        /// Which.
+        service: usize,
+        /// Whether they have it, where that is not what counts; `None`: it is again.
+        up: Option<bool>,
+    },
 }
 
 impl<const N: usize> Default for Views<N> {
     fn default() -> Self {
-        Self { available: [true; N], from: Vec::new() }
+        Self { available: [true; N], apart: Vec::new() }
     }
 }
 
@@ -81,8 +91,8 @@ impl<const N: usize> Views<N> {
         {
             vantages.push(vantage);
         }
-        let mut seen: Vec<(Vantage, [bool; N])> = vantages.into_iter().map(|vantage| (vantage, have(vantage))).collect();
-        let available = std::array::from_fn(|service| {
+        let seen: Vec<(Vantage, [bool; N])> = vantages.into_iter().map(|vantage| (vantage, have(vantage))).collect();
+        let available: [bool; N] = std::array::from_fn(|service| {
             let mut of = seen.iter().map(|(vantage, has)| (*vantage, has[service]));
             match probe.from {
                 ProbeFrom::Worst => of.all(|(vantage, has)| has || !net.works(vantage)),
@@ -91,24 +101,26 @@ impl<const N: usize> Views<N> {
             }
         });
         // Where nobody has power nobody misses more than the others do.
-        for (_, has) in seen.iter_mut().filter(|(vantage, _)| !net.has_clients(*vantage)) {
-            *has = available;
-        }
-        let mut changes = Vec::new();
-        let mut compare = |from: Option<Vantage>, before: [bool; N], now: [bool; N]| {
-            let changed = (0..N).filter(|&service| before[service] != now[service]);
-            changes.extend(changed.map(|service| Change { from, service, up: now[service] }));
+        let with_clients = seen.into_iter().filter(|(vantage, _)| net.has_clients(*vantage));
+        let otherwise = |(vantage, has): (Vantage, [bool; N])| {
+            let apart: [Option<bool>; N] = std::array::from_fn(|k| (has[k] != available[k]).then_some(has[k]));
+            (apart != [None; N]).then_some((vantage, apart))
         };
-        compare(None, self.available, available);
-        let state = |all: &[(Vantage, [bool; N])], of| all.iter().find(|(vantage, _)| *vantage == of).map(|(_, has)| *has);
-        for (vantage, now) in &seen {
-            compare(Some(*vantage), state(&self.from, *vantage).unwrap_or([true; N]), *now);
+        let apart: Vec<_> = with_clients.filter_map(otherwise).collect();
+        let mut changes = Vec::new();
+        for service in (0..N).filter(|&service| self.available[service] != available[service]) {
+            changes.push(Change::Counted { service, up: available[service] });
         }
-        // What moved to another region is not judged from the old one any more.
-        for (vantage, before) in self.from.iter().filter(|(vantage, _)| state(&seen, *vantage).is_none()) {
-            compare(Some(*vantage), *before, [true; N]);
+        let state = |all: &[(Vantage, [Option<bool>; N])], of: Vantage| {
+            all.iter().find(|(vantage, _)| *vantage == of).map_or([None; N], |(_, has)| *has)
+        };
+        let gone = self.apart.iter().filter(|(vantage, _)| apart.iter().all(|(other, _)| other != vantage));
+        for &(from, _) in apart.iter().chain(gone) {
+            let (before, now) = (state(&self.apart, from), state(&apart, from));
+            let changed = (0..N).filter(|&service| before[service] != now[service]);
+            changes.extend(changed.map(|service| Change::Apart { from, service, up: now[service] }));
         }
-        *self = Self { available, from: seen };
+        *self = Self { available, apart };
         changes
     }
 }
@@ -130,10 +142,11 @@ mod tests {
         let probe = Probe { from, deadline: Duration::from_secs(2) };
         let vantages = net.vantages([host].into_iter());
         let changes = views.look(probe, vantages.clone(), &net, |vantage| [net.reach_from(vantage, host).is_some()]);
-        let lost = |from| changes.contains(&Change { from, service: 0, up: false });
-        assert_eq!(lost(None), !views.available()[0]);
+        let [available] = views.available();
+        assert_eq!(changes.contains(&Change::Counted { service: 0, up: false }), !available);
         assert_eq!(vantages.len(), 4);
-        (views.available()[0], std::array::from_fn(|k| !lost(Some(vantages[k]))))
+        let apart = |from| changes.contains(&Change::Apart { from, service: 0, up: Some(!available) });
+        (available, std::array::from_fn(|k| available != apart(vantages[k])))
     }
 
     #[test]

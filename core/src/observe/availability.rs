@@ -131,6 +131,9 @@ impl Availability {
 
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
         let state = Arc::make_mut(&mut self.clusters[cluster]);
+        if let Some(asked) = ASKED.iter().position(|asked| *asked == service) {
+            state.vantages.count(at, asked, up);
+        }
         let open = &mut state.open[place(service)];
         match (*open, up) {
             (None, false) => *open = Some(at),

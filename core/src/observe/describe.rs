@@ -133,8 +133,12 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{cluster}: {} {}", describe_service(*service), if *up { "available" } else { "unavailable" })
         }
         Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
-            let (cluster, there) = (&scenario.etcd[*cluster].name, if *up { "available" } else { "unavailable" });
-            format!("{cluster}: {} {there} from {}", describe_service(*service), from.name(scenario))
+            let (cluster, from, service) = (&scenario.etcd[*cluster].name, from.name(scenario), describe_service(*service));
+            match up {
+                Some(true) => format!("{cluster}: {service} available from {from}"),
+                Some(false) => format!("{cluster}: {service} unavailable from {from}"),
+                None => format!("{cluster}: {service} from {from} as elsewhere"),
+            }
         }
         Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
             format!("{}: {} committed entries are lost", scenario.etcd[*cluster].name, text::count(*entries))

@@ -99,7 +99,7 @@ impl Writer<'_> {
         self.u8(v.index);
     }
 
-    fn availability(&mut self, cluster: EtcdId, service: Service, up: bool) {
+    fn service(&mut self, cluster: EtcdId, service: Service) {
         self.u16(cluster.0);
         self.u8(match service {
             Service::Quorum => 0,
@@ -107,7 +107,6 @@ impl Writer<'_> {
             Service::ReadLinearizable => 2,
             Service::ReadSerializable => 3,
         });
-        self.u8(u8::from(up));
     }
 
     fn text(&mut self, v: &str) {
@@ -236,12 +235,14 @@ impl Writer<'_> {
             }
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
                 self.u8(17);
-                self.availability(*cluster, *service, *up);
+                self.service(*cluster, *service);
+                self.u8(u8::from(*up));
             }
             Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
                 self.u8(23);
                 from.trace(self.form);
-                self.availability(*cluster, *service, *up);
+                self.service(*cluster, *service);
+                up.trace(self.form);
             }
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 self.u8(18);

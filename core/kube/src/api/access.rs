@@ -73,11 +73,10 @@ impl Api {
             VERBS.map(|verb| access.of(verb).is_some_and(|time| time <= probe.deadline))
         };
         let vantages = ctx.storage.vantages(ctx.spec.etcd, ctx.net);
-        for Change { from, service, up } in views.look(probe, vantages, ctx.net, have) {
-            let verb = VERBS[service];
-            ctx.record(match from {
-                None => KubeRecord::ApiAvailability { verb, up },
-                Some(from) => KubeRecord::ApiAvailabilityFrom { from, verb, up },
+        for change in views.look(probe, vantages, ctx.net, have) {
+            ctx.record(match change {
+                Change::Counted { service, up } => KubeRecord::ApiAvailability { verb: VERBS[service], up },
+                Change::Apart { from, service, up } => KubeRecord::ApiAvailabilityFrom { from, verb: VERBS[service], up },
             });
         }
         self.views = views;

@@ -60,11 +60,14 @@ impl Apis {
     /// Takes note of a fact.
     pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, scenario: &Scenario) {
         match *record {
-            KubeRecord::ApiAvailability { verb: Verb::Read, up } => self.api(cluster).reads.set(at, up),
-            KubeRecord::ApiAvailability { verb: Verb::Write, up } => self.api(cluster).writes.set(at, up),
+            KubeRecord::ApiAvailability { verb, up } => {
+                let api = self.api(cluster);
+                let gaps = if verb == Verb::Read { &mut api.reads } else { &mut api.writes };
+                gaps.set(at, up);
+                api.vantages.count(at, verb as usize, up);
+            }
             KubeRecord::ApiAvailabilityFrom { from, verb, up } => {
-                let place = if verb == Verb::Read { 0 } else { 1 };
-                self.api(cluster).vantages.set(at, from, place, up);
+                self.api(cluster).vantages.set(at, from, verb as usize, up);
             }
             KubeRecord::ControllerActive(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
             KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
