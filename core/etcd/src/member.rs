@@ -16,7 +16,6 @@ use crate::cost::Cores;
 use crate::ctx::EtcdCtx;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
-use crate::pause::Pause;
 use crate::raft::clock::Clock;
 use crate::raft::log::{Command, Token};
 use crate::raft::message::Message;
@@ -26,7 +25,7 @@ use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;
 use zonefall_network::process::StopReason;
-use zonefall_scenario::ids::{ClientId, MemberId};
+use zonefall_scenario::ids::{ClientId, FaultId, MemberId};
 
 /// A member of a cluster, running or not.
 #[derive(Clone, Debug)]
@@ -67,6 +66,15 @@ pub struct Member {
     pub lives: u64,
     /// Round of linearizable reads; never repeats, however often the process starts.
     pub read_rounds: u64,
+}
+
+/// A frozen process.
+#[derive(Clone, Debug)]
+pub(crate) struct Pause {
+    pub(super) since: Time,
+    pub(super) faults: Vec<FaultId>,
+    /// What was due meanwhile.
+    pub(super) events: Vec<EtcdEvent>,
 }
 
 /// Whether a member belongs to its cluster.

@@ -7,18 +7,8 @@
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
-use crate::member::Server;
-use zonefall_kernel::time::Time;
+use crate::member::{Pause, Server};
 use zonefall_scenario::ids::FaultId;
-
-/// A frozen process.
-#[derive(Clone, Debug)]
-pub(crate) struct Pause {
-    since: Time,
-    faults: Vec<FaultId>,
-    /// What was due meanwhile.
-    events: Vec<EtcdEvent>,
-}
 
 impl EtcdCluster {
     /// A fault freezes the process of a member, if one runs.
