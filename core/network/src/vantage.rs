@@ -50,7 +50,7 @@ pub struct Views<const N: usize> {
 pub enum Change {
     /// As it counts.
     Counted {
-        /// Which.
+        /// Which of them.
         service: usize,
         /// Whether it came.
         up: bool,
@@ -59,7 +59,7 @@ pub enum Change {
     Apart {
         /// Where the clients are.
         from: Vantage,
-        /// Which.
+        /// Which of them.
         service: usize,
         /// Whether they have it, where that is not what counts; `None`: it is again.
         up: Option<bool>,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Scenario;
 use crate::ids::ZoneId;
+use crate::inventory::Inventory;
 use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 
@@ -20,9 +20,9 @@ traced! { enum Vantage { Zone(zone) = 0, Outside = 1 } }
 
 impl Vantage {
     /// Name of the zone, or `outside`.
-    pub fn name(self, scenario: &Scenario) -> &str {
+    pub fn name(self, scenario: &dyn Inventory) -> &str {
         match self {
-            Self::Zone(zone) => &scenario.zones[zone].name,
+            Self::Zone(zone) => &scenario.zones()[zone].name,
             Self::Outside => "outside",
         }
     }
@@ -35,13 +35,13 @@ pub enum ProbeFrom {
     Worst,
     /// Any: the best counts.
     Best,
-    /// One.
+    /// One of them.
     At(Vantage),
 }
 
 impl ProbeFrom {
     /// As a scenario file says it.
-    pub fn name(self, scenario: &Scenario) -> &str {
+    pub fn name(self, scenario: &dyn Inventory) -> &str {
         match self {
             Self::Worst => "worst",
             Self::Best => "best",

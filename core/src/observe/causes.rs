@@ -28,6 +28,7 @@ use crate::kube::name::NodeName;
 use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
 use work::{PodEnd, Work};
 
@@ -236,6 +237,11 @@ impl Causes {
             _ => {}
         }
     }
+}
+
+/// ` after 1.3 s`, from the start of the outage; nothing where it came at once or before.
+fn after(at: Time, outage: &Outage) -> String {
+    if at <= outage.from { String::new() } else { format!(" after {}", text::duration(at.since(outage.from))) }
 }
 
 impl Observer for Causes {

@@ -49,13 +49,11 @@ const OUTSIDE: &str = "outside";
 /// `in a, b and outside the region`.
 fn places(vantages: &[&str]) -> String {
     let outside = "outside the region";
-    match vantages {
-        [OUTSIDE] => outside.to_owned(),
-        _ => {
-            let names = vantages.iter().map(|&vantage| if vantage == OUTSIDE { outside } else { vantage });
-            format!("in {}", text::list(&names.collect::<Vec<_>>()))
-        }
+    if let [OUTSIDE] = vantages {
+        return outside.to_owned();
     }
+    let names = vantages.iter().map(|&vantage| if vantage == OUTSIDE { outside } else { vantage });
+    format!("in {}", text::list(&names.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

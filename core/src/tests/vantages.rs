@@ -1,4 +1,5 @@
 //! Outages as clients in each zone and outside the region meet them, and what the verdict says of them.
+#![expect(clippy::float_cmp, reason = "seconds of a report are exact")]
 
 use std::sync::Arc;
 

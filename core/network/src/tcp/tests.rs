@@ -32,7 +32,9 @@ fn check(lossy: u64, messages: &[(u64, u64)], expected: &[u64]) {
         if bytes > 0 {
             let loss = if clean { 0.0 } else { 1.0 };
             let moved = tcp.write(us(at), [&path(loss), &path(0.0)], bytes, tag, Class::Append);
-            moved.into_iter().for_each(|(tag, at)| arrivals[tag as usize] = at);
+            for (tag, at) in moved {
+                arrivals[tag as usize] = at;
+            }
         }
     }
     // Each packet takes a nanosecond to leave.

@@ -1,7 +1,7 @@
 //! Clauses, and the order they are told in.
 
 use super::servers::Servers;
-use super::{BEFORE, Causes, Incident, Outage};
+use super::{BEFORE, Causes, Incident, Outage, after};
 use crate::ids::{EtcdId, KubeClusterId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
@@ -342,9 +342,4 @@ fn summed_up(clauses: impl Iterator<Item = String>) -> Vec<String> {
         told.push(format!("and {more} more"));
     }
     told
-}
-
-/// ` after 1.3 s`, from the start of the outage; nothing where it came at once or before.
-pub(super) fn after(at: Time, outage: &Outage) -> String {
-    if at <= outage.from { String::new() } else { format!(" after {}", text::duration(at.since(outage.from))) }
 }

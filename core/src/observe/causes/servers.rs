@@ -1,7 +1,6 @@
 //! What became of the servers of an API around an outage of it.
 
-use super::compose::after;
-use super::{BEFORE, Causes, Outage};
+use super::{BEFORE, Causes, Outage, after};
 use crate::ids::{KubeClusterId, MemberId};
 use crate::kernel::time::Time;
 use crate::kube::record::{Replica, ServerFact};

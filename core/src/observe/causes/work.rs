@@ -53,7 +53,9 @@ impl Causes {
                 };
                 let pods = self.work.nodes.iter().filter(|((of, _), on)| *of == cluster && **on == node);
                 let clusters: Vec<EtcdId> = pods.filter_map(|(key, _)| here(key)).collect();
-                clusters.into_iter().for_each(|etcd| self.happened(at, etcd, Incident::NodeDeleted(cluster, node)));
+                for etcd in clusters {
+                    self.happened(at, etcd, Incident::NodeDeleted(cluster, node));
+                }
             }
             _ => {}
         }
