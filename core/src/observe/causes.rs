@@ -134,6 +134,7 @@ impl Causes {
             self.servers.pop_front();
         }
         self.faults.retain(|(_, to)| !to.is_some_and(old));
+        self.work.forget_strikes(&self.faults);
         self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
     }
 
@@ -247,7 +248,10 @@ fn after(at: Time, outage: &Outage) -> String {
 impl Observer for Causes {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::FaultStarted(fault) => self.faults.push((fault.clone(), None)),
+            Record::FaultStarted(fault) => {
+                self.strikes(fault);
+                self.faults.push((fault.clone(), None));
+            }
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }

@@ -1,6 +1,7 @@
 //! Clauses, and the order they are told in.
 
 use super::servers::Servers;
+use super::work::PodEnd;
 use super::{BEFORE, Causes, Incident, Outage, after};
 use crate::ids::{EtcdId, KubeClusterId, MemberId};
 use crate::kernel::time::{Duration, Time};
@@ -67,7 +68,7 @@ impl Causes {
     /// `explains`: it must say something.
     fn broken(&self, outage: &Outage, explains: bool) -> Vec<Clause> {
         let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
-        let relevant = self.faults.iter().filter(|(fault, _)| self.matters(&fault.fault, outage));
+        let relevant = self.faults.iter().filter(|(fault, _)| self.matters(fault, outage));
         // With the fault that is under way, where it is one.
         let mut fresh: Vec<(Time, Clause, Option<&ActiveFault>)> =
             self.changes(outage).map(|(at, text)| (at, text, None)).collect();
@@ -113,8 +114,14 @@ impl Causes {
 
     /// Changes of membership, and pods that were evicted or deleted, right before the outage.
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
-        self.around(outage).filter(|(at, _)| *at <= outage.from).filter_map(|(at, incident)| {
+        let before = || self.around(outage).filter(|(at, _)| *at <= outage.from);
+        // A pod whose end was asked for, and that is gone: once.
+        let later = move |end: PodEnd, than: Time| {
+            before().any(|(at, other)| at > than && matches!(other, Incident::PodEnds(other) if other.is_of(end)))
+        };
+        before().filter_map(move |(at, incident)| {
             let change = match incident {
+                Incident::PodEnds(end) if later(end, at) => return None,
                 Incident::PodEnds(end) => return Some((at, self.describe_end(end).into())),
                 Incident::NodeDeleted(cluster, node) => return Some((at, self.describe_deletion(cluster, node).into())),
                 Incident::Applied(change) => change,
@@ -148,14 +155,14 @@ impl Causes {
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
     /// good its links, and a read of a member's own data asks no disk.
-    fn matters(&self, fault: &Fault, outage: &Outage) -> bool {
-        let could = match fault.kind().impact() {
+    fn matters(&self, fault: &ActiveFault, outage: &Outage) -> bool {
+        let could = match fault.fault.kind().impact() {
             Impact::Stops | Impact::Cuts => true,
             Impact::SlowsNetwork => outage.service != Service::Quorum,
             Impact::SlowsDisk => !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
             Impact::Elsewhere => false,
         };
-        could && self.touches(fault, outage.cluster)
+        could && (self.touches(&fault.fault, outage.cluster) || self.work.is_struck(fault.id, outage.cluster))
     }
 
     /// A slow disk or a bad link that had been there before, and is there still when the service is back, has no part in an outage that
@@ -266,7 +273,7 @@ impl Causes {
         let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
         let over = self.faults.iter().filter_map(|(f, to)| {
             let to = to.filter(|to| *to > outage.from && *to <= end)?;
-            self.matters(&f.fault, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
+            self.matters(f, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
         });
         match (serves, over.max_by_key(|(to, _)| *to)) {
             (Some((at, member)), _) => clauses.push(format!("{} is running again{}", self.name(member), after(at, outage))),

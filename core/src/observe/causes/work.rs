@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{Causes, Incident};
-use crate::ids::{EtcdId, KubeClusterId};
+use crate::ids::{EtcdId, FaultId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact};
 use crate::kube::spec::{Role, Task};
-use crate::scenario::text;
+use crate::scenario::{ActiveFault, FaultTarget, Hit, text};
 
 /// Work under way, and the pods of etcd that it may concern.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,10 @@ pub(super) struct Work {
     nodes: BTreeMap<(KubeClusterId, PodName), NodeName>,
     /// Since when the eviction of a pod has been refused for its budget.
     refused: BTreeMap<(KubeClusterId, PodName), Time>,
+    /// Faults of nodes, and the etcd clusters that had pods there then.
+    struck: Vec<(FaultId, EtcdId)>,
+    /// Pods that are terminating.
+    ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
 }
 
 /// The end of a pod of etcd that somebody asked for.
@@ -34,7 +38,40 @@ pub(super) struct PodEnd {
     refused: Option<Duration>,
 }
 
+impl PodEnd {
+    /// Whether it is of the same pod.
+    pub(super) fn is_of(self, other: Self) -> bool {
+        (self.cluster, self.pod) == (other.cluster, other.pod)
+    }
+}
+
+impl Work {
+    /// Whether a fault hit the node of a pod of an etcd cluster.
+    pub(super) fn is_struck(&self, fault: FaultId, etcd: EtcdId) -> bool {
+        self.struck.contains(&(fault, etcd))
+    }
+
+    /// Keeps what concerns these faults.
+    pub(super) fn forget_strikes(&mut self, faults: &[(ActiveFault, Option<Time>)]) {
+        self.struck.retain(|(id, _)| faults.iter().any(|(fault, _)| fault.id == *id));
+    }
+}
+
 impl Causes {
+    /// A fault begins: pods may have moved to the node that it hits.
+    pub(super) fn strikes(&mut self, fault: &ActiveFault) {
+        for hit in fault.fault.kind().hits() {
+            let Hit::Node(FaultTarget::Named(struck)) = hit else { continue };
+            for ((cluster, pod), node) in &self.work.nodes {
+                let spec = &self.scenario.kube.clusters[*cluster];
+                let is_there = matches!(node, NodeName::Given(key) if spec.nodes[*key].node == struck);
+                if let (true, Role::Etcd(etcd)) = (is_there, spec.workloads[pod.workload].role) {
+                    self.work.struck.push((fault.id, etcd));
+                }
+            }
+        }
+    }
+
     /// Takes note of a record of Kubernetes.
     pub(super) fn of_kube(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
@@ -64,7 +101,13 @@ impl Causes {
     fn of_pod(&mut self, at: Time, etcd: EtcdId, key: (KubeClusterId, PodName), fact: PodFact) {
         match fact {
             PodFact::Bound(node) => drop(self.work.nodes.insert(key, node)),
-            PodFact::Removed => drop(self.work.nodes.remove(&key)),
+            PodFact::Removed => {
+                self.work.nodes.remove(&key);
+                // It may have served till now.
+                if let Some(end) = self.work.ends.remove(&key) {
+                    self.happened(at, etcd, Incident::PodEnds(end));
+                }
+            }
             PodFact::Evicted(false) | PodFact::SeveralBudgets => {
                 self.work.refused.entry(key).or_insert(at);
             }
@@ -84,7 +127,9 @@ impl Causes {
     fn pod_ends(&mut self, at: Time, etcd: EtcdId, (cluster, pod): (KubeClusterId, PodName), evicted: bool) {
         let refused = self.work.refused.remove(&(cluster, pod)).map(|since| at.since(since));
         let task = self.task(cluster, pod);
-        self.happened(at, etcd, Incident::PodEnds(PodEnd { cluster, pod, evicted, task, refused }));
+        let end = PodEnd { cluster, pod, evicted, task, refused };
+        self.work.ends.insert((cluster, pod), end);
+        self.happened(at, etcd, Incident::PodEnds(end));
     }
 
     /// The latest work that concerns a pod.
