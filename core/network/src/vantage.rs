@@ -175,5 +175,10 @@ mod tests {
         let dark = |zone| move |net: &mut Network| drop(net.set_zone_powered_off(ZoneId(zone), true));
         assert_eq!(seen(ProbeFrom::Worst, dark(0)), (false, [false; 4]));
         assert_eq!(seen(ProbeFrom::Worst, dark(1)), (true, [true; 4]));
+        let dark_and_cut_off = |net: &mut Network| {
+            dark(1)(net);
+            net.partition_zone(ZoneId(1), Direction::Both, true);
+        };
+        assert_eq!(seen(ProbeFrom::Worst, dark_and_cut_off), (true, [true; 4]));
     }
 }
