@@ -112,10 +112,11 @@ fn cluster_parts(name: &str, cluster: &EtcdReport, report: &Report, page: &Page)
 
 /// Outages, those of several services with one interval and one cause in one row.
 fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
-    let what = |o: &OutageReport| (o.from_s.to_bits(), o.to_s.to_bits());
+    let what = |o: &OutageReport| [o.from_s, o.to_s, o.unavailable_s].map(f64::to_bits);
     all.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause).map(|outages| {
         let first = &outages[0];
-        let length = if first.completed { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
+        let whole = first.unavailable_s >= first.to_s - first.from_s;
+        let length = if first.completed || !whole { first.length() } else { "to the end".to_owned() };
         let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
         vec![clock(first.from_s), length, text::list(&kinds), first.root_cause.clone()]
     })

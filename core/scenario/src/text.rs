@@ -26,6 +26,12 @@ pub fn seconds(s: f64) -> String {
     if s == 0.0 { "0 s".to_owned() } else { duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
+/// A part of a time in seconds, and of how much, unless it is all of it: `6.7 min of 20 min`, `1.1 s`.
+pub fn part(s: f64, of_s: f64) -> String {
+    let (part, whole) = (seconds(s), seconds(of_s));
+    if part == whole { whole } else { format!("{part} of {whole}") }
+}
+
 /// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

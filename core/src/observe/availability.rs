@@ -20,11 +20,16 @@
 //! | `read_serializable` | some running member can be reached in both directions; time: there and back |
 //! | `quorum` | a majority of the voters runs and is connected with one another, whoever leads; the probe and the deadline play no part |
 //!
+//! A service that is there may still be too slow. What the simulated requests meet tells: see [`late`]. Where nobody asks, an idle cluster's
+//! typical delays are all there is to judge by.
+//!
 //! Every service counts as there at the start unless the engine says otherwise at time zero. An outage is the interval between two
 //! changes; one that lasts no time is none. An outage not over at the end of the run ends there and says so.
 //!
 //! The engine judges and says so with [`EtcdRecord::Availability`]; this observer adds up the intervals, and
 //! [`causes`](super::causes) finds the reasons.
+
+mod late;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,17 +37,20 @@ use std::sync::Arc;
 use super::Observer;
 use super::causes::{Causes, Outage};
 use super::vantages::Vantages;
-use crate::ids::{EtcdId, KubeClusterId, TiVec};
+use crate::ids::{EtcdId, KubeClusterId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{KubeRecord, Verb};
-use crate::record::{EtcdRecord, Record, Service};
+use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult, Service};
 use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
-use crate::scenario::{Scenario, Vantage};
+use crate::scenario::{Op, Scenario, Vantage};
+use late::{Isolated, Late, Request, Rules};
 
 /// Collects outages.
 #[derive(Clone, Debug)]
 pub struct Availability {
     scenario: Arc<Scenario>,
+    rules: Rules,
+    isolated: Isolated,
     causes: Causes,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdAvailability>>,
@@ -68,20 +76,24 @@ struct EtcdAvailability {
     /// The same for clients at each vantage, by the order of [`ASKED`].
     vantages: Vantages<3>,
     outages: Vec<OutageReport>,
+    /// By the order of [`ASKED`].
+    late: [Late; 3],
 }
 
 impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = vec![Arc::default(); scenario.etcd.len()].into();
-        Self { scenario: Arc::clone(scenario), causes: Causes::new(scenario), clusters, apis: BTreeMap::new() }
+        let (causes, rules) = (Causes::new(scenario), Rules::new(scenario));
+        Self { scenario: Arc::clone(scenario), rules, isolated: Isolated::default(), causes, clusters, apis: BTreeMap::new() }
     }
 
     /// Time without a service until `now`, in seconds.
     pub fn unavailable_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
         let state = &self.clusters[cluster];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
-        length(state.unavailable[place(service)] + under_way)
+        let late = asked(service).map_or(Duration::ZERO, |asked| self.late(cluster, asked).counted(&self.rules));
+        length(state.unavailable[place(service)] + under_way + late)
     }
 
     /// Outages of a cluster, those under way with `now` as their end, ordered by start and kind.
@@ -90,19 +102,44 @@ impl Availability {
         let mut rows = state.outages.clone();
         for service in SERVICES {
             if let Some(from) = state.open[place(service)].filter(|from| *from < now) {
-                rows.push(row(&self.causes, Outage { cluster, service, from, to: None }, now));
+                rows.push(row(&self.causes, &Outage { cluster, service, from, to: None, late: false }, now));
             }
+        }
+        for (k, service) in ASKED.into_iter().enumerate() {
+            let late = self.late(cluster, k);
+            let counted = late.outages().iter().map(|outage| (outage, late.length(outage, &self.rules)));
+            rows.extend(counted.filter(|(_, lasted)| *lasted > Duration::ZERO).map(|(outage, lasted)| {
+                let cause = || self.causes.of(&outage.explained(cluster, service));
+                OutageReport {
+                    kind: service.into(),
+                    from_s: seconds(outage.from),
+                    to_s: seconds(outage.to),
+                    completed: outage.to < now,
+                    unavailable_s: length(lasted),
+                    root_cause: outage.cause.clone().unwrap_or_else(cause),
+                }
+            }));
         }
         rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s).then(a.kind.cmp(&b.kind)));
         rows
     }
 
+    /// What late requests for a service, by its place in [`ASKED`], tell until now.
+    fn late(&self, cluster: EtcdId, asked: usize) -> Late {
+        let EtcdAvailability { late, vantages, .. } = &*self.clusters[cluster];
+        late[asked].settled(&self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to))
+    }
+
     /// The same for clients at each of these vantages.
     pub fn vantages(&self, cluster: EtcdId, vantages: &[Vantage], now: Time) -> Vec<VantageReport> {
-        let row = |(from, [write, linearizable, serializable]): (Vantage, [Duration; 3])| VantageReport {
-            from: from.name(&self.scenario).to_owned(),
-            write_unavailable_s: length(write),
-            read_unavailable_s: ReadUnavailable { linearizable: length(linearizable), serializable: length(serializable) },
+        let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked));
+        let row = |(from, without): (Vantage, [Duration; 3])| {
+            let s = |asked: usize| length(without[asked] + late[asked].at(from, &self.rules));
+            VantageReport {
+                from: from.name(&self.scenario).to_owned(),
+                write_unavailable_s: s(0),
+                read_unavailable_s: ReadUnavailable { linearizable: s(1), serializable: s(2) },
+            }
         };
         self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
     }
@@ -116,7 +153,7 @@ impl Availability {
     fn cause(&self, cluster: KubeClusterId, verb: Verb, from: Time, to: Option<Time>) -> String {
         let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
         let etcd = self.scenario.kube.clusters[cluster].etcd;
-        self.causes.of_api(&Outage { cluster: etcd, service, from, to }, cluster)
+        self.causes.of_api(&Outage { cluster: etcd, service, from, to, late: false }, cluster)
     }
 
     fn api_changes(&mut self, at: Time, cluster: KubeClusterId, verb: Verb, up: bool) {
@@ -131,7 +168,7 @@ impl Availability {
 
     fn change(&mut self, at: Time, cluster: EtcdId, service: Service, up: bool) {
         let state = Arc::make_mut(&mut self.clusters[cluster]);
-        if let Some(asked) = ASKED.iter().position(|asked| *asked == service) {
+        if let Some(asked) = asked(service) {
             state.vantages.count(at, asked, up);
         }
         let open = &mut state.open[place(service)];
@@ -141,16 +178,40 @@ impl Availability {
                 *open = None;
                 if from < at {
                     state.unavailable[place(service)] = state.unavailable[place(service)] + at.since(from);
-                    state.outages.push(row(&self.causes, Outage { cluster, service, from, to: Some(at) }, at));
+                    state.outages.push(row(&self.causes, &Outage { cluster, service, from, to: Some(at), late: false }, at));
                 }
             }
             (None, true) | (Some(_), false) => {}
         }
     }
 
-    fn earliest_open(&self) -> Option<Time> {
-        let etcd = self.clusters.iter().flat_map(|cluster| cluster.open);
-        etcd.chain(self.apis.values().flat_map(|api| api.open)).flatten().min()
+    /// A request has ended, and tells what others met.
+    fn ended(&mut self, cluster: EtcdId, zone: ZoneId, service: Service, request: Request) {
+        let Some(asked) = asked(service) else { return };
+        let EtcdAvailability { late, vantages, .. } = Arc::make_mut(&mut self.clusters[cluster]);
+        let interrupted = |from, to| vantages.without(Vantage::Zone(zone), asked, from, to);
+        late[asked].ended(zone, request, &self.rules, interrupted);
+    }
+
+    /// Explains the outages that are over, and forgets what explains none that is not.
+    fn forget(&mut self, now: Time) {
+        for (cluster, state) in self.clusters.iter_mut_enumerated() {
+            if state.late.iter().all(|late| late.open().is_none()) {
+                continue;
+            }
+            for (late, service) in Arc::make_mut(state).late.iter_mut().zip(ASKED) {
+                for outage in late.over(now, &self.rules) {
+                    outage.cause = Some(self.causes.of(&outage.explained(cluster, service)));
+                }
+            }
+        }
+        let of_cluster =
+            |state: &Arc<EtcdAvailability>| state.open.iter().copied().chain(state.late.iter().map(Late::open)).flatten().min();
+        let etcd = self.clusters.iter().filter_map(of_cluster);
+        let open = etcd.chain(self.apis.values().flat_map(|api| api.open).flatten()).min();
+        // Requests that have not ended may turn out to be late.
+        let asked = now - self.rules.horizon;
+        self.causes.forget(open.map_or(asked, |open| open.min(asked)));
     }
 }
 
@@ -160,17 +221,29 @@ impl Observer for Availability {
         match record {
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
                 self.change(at, *cluster, *service, *up);
-                self.causes.forget(self.earliest_open().unwrap_or(at));
+                self.forget(at);
             }
             Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
-                let place = ASKED.iter().position(|asked| asked == service).expect("the quorum is the same for all");
+                let place = asked(*service).expect("the quorum is the same for all");
                 Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
             }
             Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
                 self.api_changes(at, *cluster, *verb, *up);
-                self.causes.forget(self.earliest_open().unwrap_or(at));
+                self.forget(at);
             }
-            Record::Kube(_, KubeRecord::ApiServer(..)) => self.causes.forget(self.earliest_open().unwrap_or(at)),
+            Record::Kube(_, KubeRecord::ApiServer(..)) => self.forget(at),
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) => {
+                let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
+                let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
+                let ok = *result == RequestResult::Ok;
+                let tells = known && !dark && late::tells(self.scenario.client(*client), ok);
+                let request = Request { from: at - *latency, to: at, ok, cut_off };
+                if let Some(service) = service_of(*op).filter(|_| tells) {
+                    self.ended(member.cluster, *from, service, request);
+                }
+            }
+            Record::FaultStarted(fault) => self.isolated.began(fault),
+            Record::FaultEnded(fault) => self.isolated.ended(*fault, at),
             _ => {}
         }
     }
@@ -178,6 +251,21 @@ impl Observer for Availability {
 
 /// What clients ask for.
 const ASKED: [Service; 3] = [Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
+
+/// Its place in [`ASKED`]; `None`: nobody asks for it.
+fn asked(service: Service) -> Option<usize> {
+    ASKED.iter().position(|asked| *asked == service)
+}
+
+/// What a request asks for.
+const fn service_of(op: Op) -> Option<Service> {
+    match op {
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } => Some(Service::Write),
+        Op::Range { linearizable: true, .. } => Some(Service::ReadLinearizable),
+        Op::Range { linearizable: false, .. } => Some(Service::ReadSerializable),
+        Op::Watch => None,
+    }
+}
 
 const SERVICES: [Service; 4] = [Service::Quorum, Service::Write, Service::ReadLinearizable, Service::ReadSerializable];
 
@@ -191,18 +279,25 @@ pub(super) const fn place(service: Service) -> usize {
     }
 }
 
-fn row(causes: &Causes, outage: Outage, end: Time) -> OutageReport {
+fn row(causes: &Causes, outage: &Outage, end: Time) -> OutageReport {
     OutageReport {
-        kind: match outage.service {
-            Service::Quorum => OutageKind::Quorum,
-            Service::Write => OutageKind::Write,
-            Service::ReadLinearizable => OutageKind::ReadLinearizable,
-            Service::ReadSerializable => OutageKind::ReadSerializable,
-        },
+        kind: outage.service.into(),
         from_s: seconds(outage.from),
         to_s: seconds(end),
         completed: outage.to.is_some(),
-        root_cause: causes.of(&outage),
+        unavailable_s: length(end.since(outage.from)),
+        root_cause: causes.of(outage),
+    }
+}
+
+impl From<Service> for OutageKind {
+    fn from(service: Service) -> Self {
+        match service {
+            Service::Quorum => Self::Quorum,
+            Service::Write => Self::Write,
+            Service::ReadLinearizable => Self::ReadLinearizable,
+            Service::ReadSerializable => Self::ReadSerializable,
+        }
     }
 }
 

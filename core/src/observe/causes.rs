@@ -46,6 +46,8 @@ pub struct Outage {
     pub from: Time,
     /// Its end; `None`: not over.
     pub to: Option<Time>,
+    /// The service was there, and too slow.
+    pub late: bool,
 }
 
 /// Keeps what may explain an outage.

@@ -114,6 +114,7 @@ impl Observer for Observers {
         // Most records of a busy run are requests: the others need not look at them.
         if matches!(record, Record::Client(ClientRecord::Request { .. })) {
             self.requests.record(at, record);
+            self.availability.record(at, record);
             return;
         }
         if let Record::Kube(..) | Record::Gardener(..) = record {

@@ -14,29 +14,39 @@ pub struct Vantages<const N: usize> {
     apart: BTreeMap<Vantage, [(Option<bool>, Gap); N]>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gap {
     since: Option<Time>,
     total: Duration,
+    /// Those that are over and lasted some time, the latest last.
+    over: Vec<(Time, Time)>,
 }
 
 impl Gap {
     fn set(&mut self, at: Time, up: bool) {
         if !up {
             self.since.get_or_insert(at);
-        } else if let Some(since) = self.since.take() {
+        } else if let Some(since) = self.since.take().filter(|since| *since < at) {
             self.total = self.total + at.since(since);
+            self.over.push((since, at));
         }
     }
 
-    fn until(self, now: Time) -> Duration {
+    /// For how long between two times it was there.
+    fn between(&self, from: Time, to: Time) -> Duration {
+        let recent = self.over.iter().rev().take_while(|(_, end)| *end > from).copied();
+        let all = self.since.map(|since| (since, to)).into_iter().chain(recent);
+        all.map(|(begin, end)| end.min(to).since(begin.max(from).min(end.min(to)))).fold(Duration::ZERO, |sum, gap| sum + gap)
+    }
+
+    fn until(&self, now: Time) -> Duration {
         self.total + self.since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }
 
 impl<const N: usize> Default for Vantages<N> {
     fn default() -> Self {
-        Self { counted: [Gap::default(); N], apart: BTreeMap::new() }
+        Self { counted: std::array::from_fn(|_| Gap::default()), apart: BTreeMap::new() }
     }
 }
 
@@ -50,8 +60,8 @@ impl<const N: usize> Vantages<N> {
 
     /// Clients at a vantage have a service, or not, otherwise than it counts; `None`: as it counts, again.
     pub fn set(&mut self, at: Time, from: Vantage, service: usize, up: Option<bool>) {
-        let counted = self.counted;
-        let (apart, gap) = &mut self.apart.entry(from).or_insert_with(|| counted.map(|gap| (None, gap)))[service];
+        let counted = &self.counted;
+        let (apart, gap) = &mut self.apart.entry(from).or_insert_with(|| counted.clone().map(|gap| (None, gap)))[service];
         *apart = up;
         gap.set(at, up.unwrap_or(counted[service].since.is_none()));
     }
@@ -61,7 +71,15 @@ impl<const N: usize> Vantages<N> {
         let mut all: Vec<Vantage> = vantages.iter().chain(self.apart.keys()).copied().collect();
         all.sort_unstable();
         all.dedup();
-        let own = |from| self.apart.get(&from).map_or(self.counted, |apart| apart.map(|(_, gap)| gap));
-        all.into_iter().map(move |from| (from, own(from).map(|gap| gap.until(now))))
+        all.into_iter().map(move |from| (from, std::array::from_fn(|service| self.gap(from, service).until(now))))
+    }
+
+    /// For how long between two times clients at a vantage were without a service.
+    pub fn without(&self, at: Vantage, service: usize, from: Time, to: Time) -> Duration {
+        self.gap(at, service).between(from, to)
+    }
+
+    fn gap(&self, from: Vantage, service: usize) -> &Gap {
+        self.apart.get(&from).map_or(&self.counted[service], |apart| &apart[service].1)
     }
 }

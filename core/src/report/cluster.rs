@@ -211,8 +211,18 @@ pub struct OutageReport {
     pub to_s: f64,
     /// Whether it came back before the run ended.
     pub completed: bool,
+    /// How much of that, in seconds: less than all of it where only some requests were answered too late.
+    #[serde(default)]
+    pub unavailable_s: f64,
     /// Why, in plain words: `zone eu-west-1a lost power; leader etcd-main-0 gone; etcd-main-2 elected after 1.3 s`.
     pub root_cause: String,
+}
+
+impl OutageReport {
+    /// For how long, in words, and of what if only in a part of it.
+    pub fn length(&self) -> String {
+        text::part(self.unavailable_s, self.to_s - self.from_s)
+    }
 }
 
 /// How requests ended.

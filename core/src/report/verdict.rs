@@ -143,7 +143,7 @@ fn intervals(cluster: &EtcdReport, kind: OutageKind) -> impl Iterator<Item = &Ou
 }
 
 fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
-    let span = |o: &OutageReport| Span { from_s: o.from_s, to_s: o.to_s, completed: o.completed };
+    let span = |o: &OutageReport| Span { from_s: o.from_s, to_s: o.to_s, unavailable_s: o.unavailable_s, completed: o.completed };
     let spans: Vec<Span> = intervals(cluster, kind).map(span).collect();
     unavailable(what, &spans, &whom(cluster, kind))
 }
@@ -153,20 +153,24 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
 struct Span {
     from_s: f64,
     to_s: f64,
+    /// How much of it.
+    unavailable_s: f64,
     completed: bool,
+}
+
+impl Span {
+    /// For how long, in words.
+    fn length(self) -> String {
+        text::part(self.unavailable_s, self.to_s - self.from_s)
+    }
 }
 
 /// When a service was unavailable, and for whom.
 fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
-    let length = |span: &Span| span.to_s - span.from_s;
     match all {
         [] => vec![say(format!("{what} were always available{whom}."))],
         [one] if one.completed => {
-            vec![
-                say(format!("{what} were unavailable for ")),
-                at(one.from_s, text::seconds(length(one))),
-                say(format!("{whom}.")),
-            ]
+            vec![say(format!("{what} were unavailable for ")), at(one.from_s, one.length()), say(format!("{whom}."))]
         }
         [one] => vec![
             say(format!("{what} were unavailable from ")),
@@ -174,13 +178,13 @@ fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
             say(format!(" to the end{whom}.")),
         ],
         [first, .., last] => {
-            let total = text::seconds(all.iter().map(length).sum());
-            let longest = all.iter().reduce(|a, b| if length(b) > length(a) { b } else { a }).unwrap_or(last);
+            let total = text::seconds(all.iter().map(|span| span.unavailable_s).sum());
+            let longest = all.iter().reduce(|a, b| if b.unavailable_s > a.unavailable_s { b } else { a }).unwrap_or(last);
             let mut sentence = vec![
                 say(format!("{what} were unavailable ")),
                 at(first.from_s, format!("{} times", all.len())),
                 say(format!(", {total} total, longest ")),
-                at(longest.from_s, text::seconds(length(longest))),
+                at(longest.from_s, longest.length()),
             ];
             if !last.completed {
                 sentence.extend([say("; "), at(last.from_s, "the last outage"), say(" lasted to the end")]);

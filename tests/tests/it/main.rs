@@ -1,5 +1,6 @@
 //! The one integration binary.
 
+mod availability;
 mod cost;
 mod flows;
 mod fuzz;

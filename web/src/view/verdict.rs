@@ -159,7 +159,7 @@ fn pods(count: u64) -> String {
 fn troubled(report: &Report, troubled: usize) -> Html {
     let lost: u64 = report.etcd.values().map(|etcd| etcd.rpo.lost_entries).sum();
     let outages = report.etcd.values().flat_map(|etcd| &etcd.outages).filter(|o| o.kind == OutageKind::Write);
-    let longest = outages.map(|o| o.to_s - o.from_s).fold(0.0, f64::max);
+    let longest = outages.map(|o| o.unavailable_s).fold(0.0, f64::max);
     let lost = if lost > 0 { format!(" and {} committed entries lost", count(lost)) } else { String::new() };
     let text = format!(
         "{troubled} of {} etcd clusters had outages, with writes unavailable for {} at most{lost}.",

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::ids::{FaultId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, FaultId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::observe::Observer;
 use crate::observe::availability::Availability;
-use crate::observe::testing::{CLUSTER, at, fault, member, service, three_zones};
-use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::observe::testing::{CLUSTER, at, client, fault, member, service, three_zones};
+use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
 use crate::scenario::{
-    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, ProcessKill, VolumeLost, ZonePartition,
-    ZonePower,
+    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Op, ProcessKill, Target, VolumeLost,
+    ZonePartition, ZonePower,
 };
 
 /// The outages a stream must tell, as `(kind, from, to, cause)`, at minute ten.
@@ -328,4 +328,59 @@ fn time_adds_up_and_outages_of_no_length_are_none() {
     assert_eq!(availability.unavailable_s(CLUSTER, Service::Write, at(600_000)), 2.5);
     assert_eq!(availability.unavailable_s(CLUSTER, Service::Quorum, at(600_000)), 0.0);
     assert_eq!(availability.outages(CLUSTER, at(600_000)).len(), 2);
+}
+
+/// A request of a client in the first zone: when it was made and when it ended, in ms.
+fn asked(from: u64, to: u64, result: RequestResult) -> (u64, Record) {
+    let (op, latency) = (Op::Put { key_bytes: 8, value_bytes: 8 }, Duration::from_millis(to - from));
+    (to, Record::Client(ClientRecord::Request { client: ClientId(0), from: ZoneId(0), op, member: member(0), latency, result }))
+}
+
+/// What a stream of requests tells of writes, at minute ten: in all, and each outage, its part and its length.
+fn writes(target: Target, records: &[(u64, Record)]) -> (f64, Vec<(f64, String, String)>) {
+    let mut scenario = three_zones();
+    scenario.clients.push(client("writer", target));
+    let mut availability = Availability::new(&Arc::new(scenario));
+    for (ms, record) in records {
+        availability.record(at(*ms), record);
+    }
+    let outages = availability.outages(CLUSTER, at(600_000));
+    let rows = outages.iter().map(|o| (o.from_s, o.length(), o.root_cause.clone()));
+    (availability.unavailable_s(CLUSTER, Service::Write, at(600_000)), rows.collect())
+}
+
+#[test]
+fn late_requests_are_an_outage_until_the_next_is_in_time() {
+    const OK: RequestResult = RequestResult::Ok;
+    let late = [
+        fault(0, 60_000, slow(0, 1_500)),
+        asked(60_000, 60_900, OK),
+        // They end in another order than they were made in.
+        asked(63_000, 63_500, OK),
+        asked(61_000, 64_000, OK),
+        asked(62_000, 67_000, RequestResult::TimedOut),
+        asked(66_000, 66_100, RequestResult::Failed),
+        asked(90_000, 90_100, OK),
+    ];
+    let cause = "disk of etcd-main-0 became slow";
+    let (unavailable_s, rows) = writes(Target::All, &late);
+    assert!((unavailable_s - 3.0).abs() < 1e-9, "{unavailable_s}");
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!((rows[0].0, &*rows[0].1), (61.0, "3 s of 6 s"));
+    assert!(rows[0].2.contains(cause), "{rows:?}");
+    // Who asks one member alone says nothing of the others.
+    assert_eq!(writes(Target::Member(0), &late), (0.0, vec![]));
+}
+
+#[test]
+fn requests_made_right_before_an_interruption_or_in_it_tell_nothing_new() {
+    let records = [
+        asked(59_500, 64_500, RequestResult::TimedOut),
+        service(60_000, Service::Write, false),
+        asked(60_500, 60_600, RequestResult::Failed),
+        service(61_000, Service::Write, true),
+        asked(61_500, 61_600, RequestResult::Ok),
+    ];
+    let (unavailable_s, rows) = writes(Target::All, &records);
+    assert_eq!((unavailable_s, rows.len()), (1.0, 1), "{rows:?}");
 }

@@ -149,17 +149,18 @@ impl Causes {
             (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
                 format!("{} came back in a later term", self.name(member))
             }
+            _ if outage.late => "requests had to wait longer than the probe's deadline".to_owned(),
             _ => "no active fault".to_owned(),
         }
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
-    /// good its links, and a read of a member's own data asks no disk.
+    /// good its links, and a read of a member's own data asks no disk (but waits while the database is committed).
     fn matters(&self, fault: &ActiveFault, outage: &Outage) -> bool {
         let could = match fault.fault.kind().impact() {
             Impact::Stops | Impact::Cuts => true,
             Impact::SlowsNetwork => outage.service != Service::Quorum,
-            Impact::SlowsDisk => !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
+            Impact::SlowsDisk => outage.late || !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
             Impact::Elsewhere => false,
         };
         could && (self.touches(&fault.fault, outage.cluster) || self.work.is_struck(fault.id, outage.cluster))

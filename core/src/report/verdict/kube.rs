@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{Paragraph, Sentence, Span, say, unavailable};
 use crate::report::pending::MostFrequent;
-use crate::report::{ApiReport, Report, vantage};
+use crate::report::{ApiOutageReport, ApiReport, Report, vantage};
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::text;
 
@@ -28,7 +28,13 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
 fn availability(api: &ApiReport) -> Vec<Sentence> {
     let sentence = |verb: &str, what: &str| {
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
-        let spans: Vec<Span> = outages.map(|o| Span { from_s: o.from_s, to_s: o.to_s, completed: o.completed }).collect();
+        let span = |o: &ApiOutageReport| Span {
+            from_s: o.from_s,
+            to_s: o.to_s,
+            unavailable_s: o.to_s - o.from_s,
+            completed: o.completed,
+        };
+        let spans: Vec<Span> = outages.map(span).collect();
         let is_read = verb == "read";
         let time = |reads, writes| if is_read { reads } else { writes };
         let rows = api.vantages.iter().map(|row| (&*row.from, time(row.read_unavailable_s, row.write_unavailable_s)));

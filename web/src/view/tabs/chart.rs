@@ -205,7 +205,7 @@ fn table(kind: &Kind, at_s: f64, values: &[Value], cluster: &EtcdReport) -> Html
     let caption = format!("{}{what} at {}", kind.name(), clock(moment(at_s), 3));
     let rows = values.iter().map(|(name, value, _)| html! { <tr><td>{ name }</td><td class="number">{ value }</td></tr> });
     let outages = cluster.outages.iter().filter(|_| *kind == Kind::Availability).map(|o| {
-        html! { <tr><td>{ format!("{}: {}", crate::view::labels::outage(o.kind), o.root_cause) }</td><td class="number">{ length(o.to_s - o.from_s) }</td></tr> }
+        html! { <tr><td>{ format!("{}: {}", crate::view::labels::outage(o.kind), o.root_cause) }</td><td class="number">{ o.length() }</td></tr> }
     });
     html! {
         <div class="tables" tabindex="0" role="region" aria-label={kind.name()}>

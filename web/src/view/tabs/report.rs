@@ -120,7 +120,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         [row.from.clone()].into_iter().chain(times).collect()
     });
     let outages = cluster.outages.iter().map(|o| {
-        let end = if o.completed { length(o.to_s - o.from_s) } else { format!("{} (ongoing)", length(o.to_s - o.from_s)) };
+        let end = if o.completed { o.length() } else { format!("{} (ongoing)", o.length()) };
         vec![outage(o.kind).to_owned(), when(o.from_s), end, o.root_cause.clone()]
     });
     let latency = cluster.latency.iter().map(|l| {

@@ -54,13 +54,13 @@ pub fn lanes(report: &Report, cluster: &EtcdReport) -> Vec<Lane> {
             .map(|o| Bar {
                 from_s: o.from_s,
                 to_s: o.to_s,
-                text: format!("{} unavailable for {}: {}", outage(kind), length(o.to_s - o.from_s), o.root_cause),
-                short: vec![format!("{} unavailable for {}", outage(kind), length(o.to_s - o.from_s)), length(o.to_s - o.from_s)],
+                text: format!("{} unavailable for {}: {}", outage(kind), o.length(), o.root_cause),
+                short: vec![format!("{} unavailable for {}", outage(kind), o.length()), o.length()],
                 class: "outage".to_owned(),
                 row: 0,
             })
             .collect();
-        let gone: f64 = bars.iter().map(|b| b.to_s - b.from_s).sum();
+        let gone: f64 = cluster.outages.iter().filter(|o| o.kind == kind).map(|o| o.unavailable_s).sum();
         let sum = if bars.is_empty() { "✓ no outage".to_owned() } else { format!("✕ {} down", length(gone)) };
         Lane { name, sum, bars, rows: 1, row_height: 14.0 }
     };

@@ -1,0 +1,240 @@
+//! Requests that were not answered within the deadline.
+//!
+//! A service that is there may still be too slow: a disk has a queue, cores are busy, packets are lost, a connection hangs. So the probe
+//! asks the requests that are simulated. One made at a moment tells what any other would have met that a client in the same zone made
+//! then, until the next one is made there:
+//!
+//! ```text
+//!  made      1    2    3         4    5          requests of one zone for one service
+//!  in time   yes  no   no        yes  yes
+//!                 |==============|               the service is too slow for clients there
+//! ```
+//!
+//! Where the service was not there it is not counted twice, and the first late ones up to a deadline before are its interruption's. Late
+//! ones less than [`Rules::apart`] apart, of any zone, are one outage; it counts for as long as it lasted in the zone that was hit most.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ids::{EtcdId, FaultId, ZoneId};
+use crate::kernel::time::{Duration, Time};
+use crate::observe::causes::{self, BEFORE};
+use crate::record::Service;
+use crate::scenario::{ActiveFault, Client, Fault, FaultTarget, ProbeFrom, Scenario, Target, Vantage, ZonePartition, ZonePower};
+
+/// Where no other is made, a request tells of so long a time at least.
+const TELLS: Duration = Duration::from_secs(1);
+
+/// What does not change during a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// An answer that takes longer is none.
+    pub(super) deadline: Duration,
+    /// No request lasts longer: what was made before is known.
+    pub(super) horizon: Duration,
+    /// Where no request was late for so long, an outage is over.
+    pub(super) apart: Duration,
+    from: ProbeFrom,
+}
+
+impl Rules {
+    /// Of a scenario.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let probe = scenario.probe;
+        let last = scenario.clients.iter().map(|client| client.timeout * u64::from(client.retries + 1));
+        Self {
+            deadline: probe.deadline,
+            horizon: last.fold(probe.deadline, Duration::max),
+            apart: Duration::from_secs(60).max(Duration::from_nanos(scenario.duration.as_nanos() / 1_000)),
+            from: probe.from,
+        }
+    }
+
+    fn in_time(&self, request: &Request) -> bool {
+        request.ok && request.to.since(request.from) <= self.deadline
+    }
+}
+
+/// Whether what a client meets tells what others would have. One that is bound to a member does not; nor does an API server whose
+/// connection hangs, which is the API's trouble.
+pub(super) fn tells(client: &Client, ok: bool) -> bool {
+    if client.server.is_some() { ok } else { !matches!(client.target, Target::Member(_)) }
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    /// When it was made.
+    pub(super) from: Time,
+    /// When it ended.
+    pub(super) to: Time,
+    /// It was answered.
+    pub(super) ok: bool,
+    /// Its zone was cut off: it counts for those in there alone.
+    pub(super) cut_off: bool,
+}
+
+/// Zones without power, or cut off: since when, and until when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Isolated {
+    faults: Vec<(FaultId, Fault, Time, Time)>,
+}
+
+impl Isolated {
+    pub(super) fn began(&mut self, fault: &ActiveFault) {
+        if let Fault::ZonePower(_) | Fault::ZonePartition(_) = fault.fault {
+            self.faults.push((fault.id, fault.fault.clone(), fault.from, Time::MAX));
+        }
+    }
+
+    pub(super) fn ended(&mut self, id: FaultId, at: Time) {
+        for (.., until) in self.faults.iter_mut().filter(|(fault, ..)| *fault == id) {
+            *until = at;
+        }
+    }
+
+    /// Whether a zone had no power at some time between two, and whether it was cut off.
+    pub(super) fn at(&self, zone: ZoneId, from: Time, to: Time) -> (bool, bool) {
+        let here = FaultTarget::Named(zone);
+        let during = || self.faults.iter().filter(|(_, _, begin, end)| *begin <= to && from <= *end).map(|(_, fault, ..)| fault);
+        let dark = during().any(|fault| matches!(fault, Fault::ZonePower(ZonePower(zone)) if *zone == here));
+        let cut_off = during().any(|fault| matches!(fault, Fault::ZonePartition(ZonePartition { zone, .. }) if *zone == here));
+        (dark, cut_off)
+    }
+}
+
+/// A time in which requests were late.
+#[derive(Clone, Debug)]
+pub(super) struct Outage {
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// For how long in each zone.
+    zones: BTreeMap<ZoneId, Duration>,
+    /// Why; `None`: it may go on.
+    pub(super) cause: Option<String>,
+}
+
+impl Outage {
+    /// What is to be explained.
+    pub(super) const fn explained(&self, cluster: EtcdId, service: Service) -> causes::Outage {
+        causes::Outage { cluster, service, from: self.from, to: Some(self.to), late: true }
+    }
+}
+
+/// What requests for one service of a cluster met.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Late {
+    zones: BTreeMap<ZoneId, Zone>,
+    outages: Vec<Outage>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Zone {
+    /// Requests that may have been overtaken by others that were made before, in the order in which they were made.
+    recent: VecDeque<Request>,
+    /// When the last late one was made that no interruption explains.
+    last_late: Option<Time>,
+    late: Duration,
+}
+
+impl Late {
+    /// A request of a zone has ended. `interrupted`: for how long between two times the service was not there for clients in the zone.
+    pub(super) fn ended(&mut self, zone: ZoneId, request: Request, rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
+        let recent = &mut self.zones.entry(zone).or_default().recent;
+        let place = recent.iter().rposition(|other| other.from <= request.from).map_or(0, |before| before + 1);
+        recent.insert(place, request);
+        self.settle(zone, request.to, rules, interrupted);
+    }
+
+    /// Counts what can be overtaken no longer.
+    fn settle(&mut self, id: ZoneId, now: Time, rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
+        let zone = self.zones.get_mut(&id).expect("it has asked");
+        loop {
+            // All that were made before the next one are known when it can last no longer.
+            let ends = |request: &Request| request.to.max(request.from + rules.deadline.max(TELLS));
+            let next = zone.recent.get(1).copied();
+            let until = |request: &Request| next.map_or(Time::MAX, |next| next.from).min(ends(request));
+            let Some(request) = zone.recent.pop_front_if(|request| until(request) + rules.horizon < now) else { return };
+            let until = until(&request);
+            if rules.in_time(&request) {
+                continue;
+            }
+            // The first late ones right before an interruption are its own.
+            let first = zone.last_late.is_none_or(|last| last + BEFORE < request.from);
+            if first && interrupted(request.from, request.from + rules.deadline) > Duration::ZERO {
+                continue;
+            }
+            zone.last_late = Some(request.from);
+            let lasted = until.since(request.from.min(until)) - interrupted(request.from, until);
+            // One made amid an interruption tells nothing of the time after it, if the next does not.
+            let amid = interrupted(request.from, request.from + Duration::from_nanos(1)) > Duration::ZERO;
+            let over = amid && next.is_none_or(|next| rules.in_time(&next));
+            if over || lasted == Duration::ZERO {
+                continue;
+            }
+            zone.late = zone.late + lasted;
+            if request.cut_off && rules.from == ProbeFrom::Worst {
+                continue;
+            }
+            let open = self.outages.last_mut().filter(|last| last.cause.is_none() && request.from <= last.to + rules.apart);
+            if let Some(outage) = open {
+                (outage.from, outage.to) = (outage.from.min(request.from), outage.to.max(until));
+                let sum = outage.zones.entry(id).or_default();
+                *sum = *sum + lasted;
+            } else {
+                let (from, zones) = (request.from, [(id, lasted)].into());
+                self.outages.push(Outage { from, to: until, zones, cause: None });
+            }
+        }
+    }
+
+    /// The same with what is known at the end of a run.
+    pub(super) fn settled(&self, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) -> Self {
+        let mut all = self.clone();
+        for zone in self.zones.keys() {
+            all.settle(*zone, Time::MAX, rules, |from, to| interrupted(*zone, from, to));
+        }
+        all
+    }
+
+    /// Outages, in order.
+    pub(super) fn outages(&self) -> &[Outage] {
+        &self.outages
+    }
+
+    /// Outages to which no late request will be added, and which are not explained yet.
+    pub(super) fn over(&mut self, now: Time, rules: &Rules) -> impl Iterator<Item = &mut Outage> {
+        let over = move |outage: &Outage| outage.cause.is_none() && outage.to + rules.apart + rules.horizon < now;
+        self.outages.iter_mut().rev().take_while(|outage| outage.cause.is_none()).filter(move |outage| over(outage))
+    }
+
+    /// Since when the outage lasts that is not explained yet.
+    pub(super) fn open(&self) -> Option<Time> {
+        self.outages.iter().rev().take_while(|outage| outage.cause.is_none()).map(|outage| outage.from).last()
+    }
+
+    /// How long the service was too slow, as it counts.
+    pub(super) fn counted(&self, rules: &Rules) -> Duration {
+        self.outages.iter().fold(Duration::ZERO, |sum, outage| sum + self.length(outage, rules))
+    }
+
+    /// How long an outage lasted, as it counts.
+    pub(super) fn length(&self, outage: &Outage, rules: &Rules) -> Duration {
+        let in_zone = |zone: &ZoneId| outage.zones.get(zone).copied().unwrap_or(Duration::ZERO);
+        let all = || self.zones.keys().map(in_zone);
+        match rules.from {
+            ProbeFrom::Worst => all().max(),
+            ProbeFrom::Best => all().min(),
+            ProbeFrom::At(Vantage::Zone(zone)) => Some(in_zone(&zone)),
+            ProbeFrom::At(Vantage::Outside) => None,
+        }
+        .unwrap_or(Duration::ZERO)
+    }
+
+    /// How long it was too slow for clients at a vantage. Zones that were hit about as hard as what counts (what their requests met
+    /// differs by chance) and vantages where nobody asked have what counts.
+    pub(super) fn at(&self, vantage: Vantage, rules: &Rules) -> Duration {
+        let counted = self.counted(rules);
+        let own = if let Vantage::Zone(zone) = vantage { self.zones.get(&zone).map(|zone| zone.late) } else { None };
+        own.filter(|own| own.as_nanos().abs_diff(counted.as_nanos()) > counted.as_nanos() / 100).unwrap_or(counted)
+    }
+}

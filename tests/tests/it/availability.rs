@@ -1,0 +1,166 @@
+//! Availability is what a request meets: over a run that is nearly all one fault, clients in every zone ask steadily for each service, and
+//! the share of their requests that is answered within the probe's deadline is the share of time in which the report calls the service
+//! available for them. Who asks during an interruption and has an answer in time, for it ended soon, found it unavailable all the same: the
+//! probe does not wait.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zonefall_core::kernel::time::Time;
+use zonefall_core::record::{ClientRecord, Record, RequestResult};
+use zonefall_core::report::{EtcdReport, OutageKind};
+use zonefall_core::run::run;
+use zonefall_core::scenario::{Fault, FaultTarget, Op, Scenario, ZonePower};
+use zonefall_core::sim::Options;
+use zonefall_tests::effort;
+use zonefall_tests::threads::parallel;
+use zonefall_tests::worlds::dice::{Dice, ms};
+
+/// Random cases: usually, and thoroughly.
+const CASES: [usize; 2] = [100, 10_000];
+/// The shares may differ by this much.
+const MOST: f64 = 0.01;
+/// More interruptions than this are a storm of elections.
+const OFTEN: usize = 5;
+/// Fewer requests tell too little.
+const ENOUGH: usize = 1_000;
+const ZONES: [&str; 3] = ["a", "b", "c"];
+const MEMBERS: [&str; 3] = ["m0", "m1", "m2"];
+/// How long a run is, in seconds.
+const RUN_S: u64 = 400;
+
+const SERVICES: [&str; 3] = ["write", "linearizable read", "serializable read"];
+
+/// Something that is wrong from the 5th second to 20 before the end.
+fn faults(dice: &mut Dice) -> Vec<Value> {
+    let lasting = |fault: Value| {
+        let mut fault = fault;
+        (fault["at"], fault["for"]) = (json!("5s"), json!(ms((RUN_S - 25) * 1_000)));
+        fault
+    };
+    let slow = |volume: &str, dice: &mut Dice| json!({"kind": "disk_slow", "volume": volume, "add": ms(dice.ms(10, 3_000)), "factor": 1});
+    let faults = match dice.below(7) {
+        0 => MEMBERS.map(|volume| slow(volume, dice)).to_vec(),
+        1 => {
+            let add = ms(dice.ms(100, 2_000));
+            MEMBERS.map(|volume| json!({"kind": "disk_slow", "volume": volume, "add": add, "factor": 1})).to_vec()
+        }
+        2 => vec![slow(dice.pick(&MEMBERS), dice)],
+        3 => {
+            let loss = dice.between(1, 25) as f64 / 100.0;
+            let pairs = [["a", "b"], ["a", "c"], ["b", "c"]];
+            pairs.map(|pair| json!({"kind": "link_degraded", "between": pair, "loss": loss})).to_vec()
+        }
+        4 => vec![json!({"kind": "zone_partition", "zone": dice.pick(&ZONES), "direction": "both"})],
+        5 => vec![json!({"kind": "zone_power", "zone": dice.pick(&ZONES)})],
+        _ => vec![json!({"kind": "process_pause", "member": dice.pick(&MEMBERS)})],
+    };
+    faults.into_iter().map(lasting).collect()
+}
+
+fn case(number: u64) -> Value {
+    let mut dice = Dice::new("availability", number);
+    let deadline = ms(dice.between(2, 20) * 100);
+    let client = |zone: &str, service: &str| {
+        let asks = match service {
+            "write" => json!({"op": "put"}),
+            "linearizable read" => json!({"op": "range"}),
+            _ => json!({"op": "range", "consistency": "serializable"}),
+        };
+        let mut client = json!({
+            "name": format!("{service} from {zone}").replace(' ', "-"), "zone": zone, "rate": "3/s",
+        });
+        client.as_object_mut().expect("an object").extend(asks.as_object().expect("an object").clone());
+        client
+    };
+    let members = [0, 1, 2].map(|k| json!({"name": MEMBERS[k], "node": format!("n{}", ZONES[k])}));
+    json!({
+        "name": format!("availability-{number}"),
+        "seed": number,
+        "duration": ms(RUN_S * 1_000),
+        "probe": {"deadline": deadline},
+        "topology": {
+            "regions": [{"name": "r", "zones": ZONES}],
+            "nodes": ZONES.map(|zone| json!({"name": format!("n{zone}"), "zone": zone})),
+        },
+        "etcd": [{
+            "name": "etcd",
+            "members": members,
+        }],
+        "clients": ZONES.iter().flat_map(|zone| SERVICES.map(|service| client(zone, service))).collect::<Vec<_>>(),
+        "faults": faults(&mut dice),
+    })
+}
+
+/// By zone and service: when requests were made, and whether they were answered in time.
+type Asked = BTreeMap<(String, usize), Vec<(f64, bool)>>;
+
+/// Shares of a service that the report and requests tell apart, in words.
+fn differences(number: u64) -> Vec<String> {
+    let file = case(number).to_string();
+    let scenario = Arc::new(Scenario::from_json(&file).unwrap_or_else(|errors| panic!("case {number}: {errors}\n{file}")));
+    let mut asked = Asked::new();
+    let report = run(
+        &scenario,
+        scenario.seed,
+        Options::default(),
+        &mut |at, record| {
+            if let Record::Client(ClientRecord::Request { from, op, latency, result, .. }) = record {
+                let service = match op {
+                    Op::Range { linearizable: true, .. } => 1,
+                    Op::Range { .. } => 2,
+                    _ => 0,
+                };
+                let in_time = *result == RequestResult::Ok && *latency <= scenario.probe.deadline;
+                let made = (at - *latency).since(Time::ZERO).as_secs_f64();
+                asked.entry((scenario.zones[*from].name.clone(), service)).or_default().push((made, in_time));
+            }
+        },
+        &mut |_| {},
+    );
+    // Where there is no power nobody misses anything.
+    let dark = |zone: &str| {
+        scenario.faults.iter().any(
+            |fault| matches!(fault.fault, Fault::ZonePower(ZonePower(FaultTarget::Named(id))) if scenario.zones[id].name == zone),
+        )
+    };
+    let enough = asked.iter().filter(|((zone, _), requests)| requests.len() >= ENOUGH && !dark(zone));
+    let etcd = &report.etcd["etcd"];
+    let compared = enough.filter_map(|((zone, service), requests)| {
+        let share = |count: usize| count as f64 / requests.len() as f64;
+        let met = share(requests.iter().filter(|(made, in_time)| *in_time && !is_interrupted(etcd, *service, *made)).count());
+        let said = 1.0 - unavailable_s(etcd, zone, *service) / RUN_S as f64;
+        // Where leaders come and go faster than requests are made, chance decides which of them meet one.
+        let chance = 2.58 * (met * (1.0 - met) / requests.len() as f64).sqrt();
+        let most = if interruptions(etcd, *service).count() > OFTEN { MOST.max(chance) } else { MOST };
+        let differ = (met - said).abs() > most;
+        differ.then(|| format!("{} from {zone}: {met:.4} of {} requests, report {said:.4}", SERVICES[*service], requests.len()))
+    });
+    compared.map(|words| format!("case {number}, {}: {words}", json!(case(number)["faults"]))).collect()
+}
+
+fn unavailable_s(etcd: &EtcdReport, zone: &str, service: usize) -> f64 {
+    let row = etcd.vantages.iter().find(|row| row.from == zone).expect("each zone is a vantage");
+    [row.write_unavailable_s, row.read_unavailable_s.linearizable, row.read_unavailable_s.serializable][service]
+}
+
+/// When nobody was served, from when to when, in seconds.
+fn interruptions(etcd: &EtcdReport, service: usize) -> impl Iterator<Item = (f64, f64)> {
+    let kind = [OutageKind::Write, OutageKind::ReadLinearizable, OutageKind::ReadSerializable][service];
+    let whole = etcd.outages.iter().filter(move |o| o.kind == kind && o.unavailable_s >= o.to_s - o.from_s);
+    whole.map(|o| (o.from_s, o.to_s))
+}
+
+/// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
+fn is_interrupted(etcd: &EtcdReport, service: usize, made: f64) -> bool {
+    interruptions(etcd, service).any(|(from, to)| from <= made && made < to)
+}
+
+#[test]
+fn the_report_calls_a_service_available_as_often_as_requests_find_it() {
+    let [usual, thorough] = CASES;
+    let all = parallel(effort(usual, thorough), |number| differences(number as u64));
+    let wrong: Vec<String> = all.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
