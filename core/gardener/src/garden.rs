@@ -8,7 +8,7 @@ use crate::shoot::Shoot;
 use zonefall_etcd::restore::RestorePhase;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::spec::KubeModel;
-use zonefall_kube::spec::gardener::{FailureTolerance, Migration};
+use zonefall_kube::spec::gardener::{FailureTolerance, Migration, ZoneTolerance};
 use zonefall_kube::spec::scheduler::Seed;
 use zonefall_network::HostId;
 use zonefall_scenario::Scenario;
@@ -116,7 +116,9 @@ impl Garden {
             return Err(MigrationDenial::Same);
         }
         let region = Some(self.seed(from, scenario).region);
-        self.seed(migration.to, scenario).admit(region, tolerance).map_err(MigrationDenial::Seed)?;
+        // A shoot whose etcd clusters are pairs is never asked to move.
+        let needed = ZoneTolerance::needed(tolerance, false);
+        self.seed(migration.to, scenario).admit(region, needed).map_err(MigrationDenial::Seed)?;
         Ok(from)
     }
 
@@ -125,8 +127,7 @@ impl Garden {
         let seed = &scenario.kube.seeds[id];
         let region = scenario.zones[seed.zones[0]].region;
         let shoots = self.shoots.iter().filter(|shoot| shoot.seed == Some(id)).count() as u32;
-        let (multi_zonal, allocatable) = (seed.multi_zonal, seed.allocatable_shoots);
-        Seed { region, multi_zonal, allocatable, shoots }
+        Seed { region, zone_tolerance: seed.zone_tolerance, allocatable: seed.allocatable_shoots, shoots }
     }
 }
 

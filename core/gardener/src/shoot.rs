@@ -123,7 +123,7 @@ impl Shoot {
             workloads: hosted.workloads.clone(),
             tolerance: spec.tolerance,
             recovery: spec.recovery,
-            multi_zonal: ctx.scenario.kube.seeds[hosted.seed].multi_zonal,
+            multi_zonal: ctx.scenario.kube.seeds[hosted.seed].is_multi_zonal(),
             upgrade: None,
             relaxed: BTreeSet::new(),
             spent: BTreeSet::new(),

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 34] = bundle![
+static BUNDLED: [Bundled; 35] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -38,6 +38,7 @@ static BUNDLED: [Bundled; 34] = bundle![
     "zone-outage-option-3b",
     "active-passive-standby",
     "active-passive-learner",
+    "active-passive-two-zones",
     "rolling-maintenance",
     "ha-upgrade",
     "control-plane-migration",

@@ -131,6 +131,10 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("active-passive-learner", "/shoots/0/etcd/mode", json!({"hot_standby": {}}), &[&lost[0], &lost[1]]);
     check("active-passive-learner", "/shoots/0/etcd/mode", json!({"learner": {"failures": 6}}), &[&missed[0], &write]);
     check("active-passive-learner", "/faults/0/zone", json!("zb"), &[&switch("from"), alone]);
+    let (one, other) = ("etcd.shoot--garden--standby/etcd-main", "etcd.shoot--garden--learner/etcd-main");
+    let (first, second) = (format!("{one}.failovers[0].from"), format!("{one}.failovers[1].from"));
+    check("active-passive-two-zones", "/faults/0/for", json!("90m"), &[&second, &format!("{one}.write_unavailable_s")]);
+    check("active-passive-two-zones", "/faults/0/zone", json!("az-2"), &[&first, &format!("{other}.failovers[0].at_s")]);
     check("zone-outage-option-1", "/shoots/0/components/0/pods/0/node", json!("node-b1"), &[alone]);
     check("zone-outage-option-1", "/faults/0/for", json!("30m"), &[&tolerance]);
     check("zone-outage-option-2", "/shoots/0/components/0/pods/1/node", json!("node-a2"), &[alone]);

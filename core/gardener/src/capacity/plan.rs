@@ -58,7 +58,7 @@ fn of_seed(scenario: &Scenario, seed: &Seed, references: &[Reference]) -> SeedPl
     };
     SeedPlan {
         name: seed.name.clone(),
-        multi_zonal: seed.multi_zonal,
+        multi_zonal: seed.is_multi_zonal(),
         hosted: hosted.len() as u32,
         headroom: references.iter().enumerate().map(room).collect(),
         needed: needed(false),

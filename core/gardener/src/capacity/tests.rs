@@ -325,6 +325,27 @@ fn pairs_have_two_members() {
     }
 }
 
+/// On a seed over two zones only pairs survive a zone: of the volumes, 4 on each of three nodes in a zone, each takes one in both.
+#[test]
+fn pairs_survive_a_zone_where_there_are_two() {
+    let room = |mode: Value| {
+        let two = [
+            ("/seeds/0/zones", json!(["a", "b"])),
+            ("/seeds/0/allow_even_zones", json!(true)),
+            (&format!("{POOL}/maximum"), json!(6)),
+            (&format!("{POOL}/machine"), json!({"cpu": 1_000, "memory": "6400GiB", "pods": 1_000, "volumes": 4})),
+            ("/capacity/shoot/etcd", json!({"mode": mode})),
+        ];
+        let plan = planned(&changed(world(), &two));
+        plan.headroom.iter().map(|room| (room.failure_tolerance, room.all_zones.shoots)).collect::<Vec<_>>()
+    };
+    let zone = |rooms: &[(FailureTolerance, u32)]| rooms.iter().find(|room| room.0 == FailureTolerance::Zone).map(|room| room.1);
+    assert_eq!(zone(&room(json!("quorum"))), None);
+    for mode in ["hot_standby", "learner"] {
+        assert_eq!(zone(&room(json!({ mode: {} }))), Some(12));
+    }
+}
+
 /// A shoot that may come later takes no room, and ties nothing of the seed's to a zone.
 #[test]
 fn a_place_for_a_shoot_that_may_come_takes_no_room() {

@@ -37,6 +37,30 @@ impl FailureTolerance {
     }
 }
 
+/// How etcd clusters can survive the loss of a zone: each seed has one of these, each shoot needs one, and a seed suits every shoot that
+/// needs no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ZoneTolerance {
+    /// Not at all.
+    #[default]
+    None,
+    /// As active-passive pairs, one member in each of two zones (GEP-20, "etcd Active-Passive Options").
+    Pair,
+    /// As quorums of three members in three zones: the seed is multi-zonal (`seed.gardener.cloud/multi-zonal`).
+    Quorum,
+}
+
+impl ZoneTolerance {
+    /// What a shoot needs whose etcd clusters are pairs, or quorums.
+    pub const fn needed(tolerance: FailureTolerance, pairs: bool) -> Self {
+        match tolerance {
+            FailureTolerance::None | FailureTolerance::Node => Self::None,
+            FailureTolerance::Zone if pairs => Self::Pair,
+            FailureTolerance::Zone => Self::Quorum,
+        }
+    }
+}
+
 /// Recovery of a shoot's control plane from the loss of a zone (GEP-20, "Handling Outages": recovery options).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -61,8 +85,8 @@ pub struct Seed {
     pub cluster: KubeClusterId,
     /// Where its nodes stand.
     pub zones: Vec<ZoneId>,
-    /// It can host control planes that survive the loss of a zone (`seed.gardener.cloud/multi-zonal`).
-    pub multi_zonal: bool,
+    /// Control planes that survive the loss of a zone, which it can host.
+    pub zone_tolerance: ZoneTolerance,
     /// Control planes that it takes (`status.allocatable.shoots`).
     pub allocatable_shoots: u32,
     /// Nodes that its range of addresses holds.
@@ -71,12 +95,19 @@ pub struct Seed {
     pub pools: Vec<Pool>,
 }
 
+impl Seed {
+    /// It can host quorums of etcd that survive the loss of a zone (`seed.gardener.cloud/multi-zonal`).
+    pub fn is_multi_zonal(&self) -> bool {
+        self.zone_tolerance == ZoneTolerance::Quorum
+    }
+}
+
 /// Why a seed does not suit a shoot: the first filter that it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedRejection {
     /// It hosts as many shoots as it may.
     Full,
-    /// It is not multi-zonal, and the shoot is to survive a zone.
+    /// The shoot is to survive a zone, and the seed does not span the zones that this takes.
     NotMultiZonal,
     /// It is in another region than the shoot.
     OtherRegion,
@@ -190,4 +221,16 @@ pub struct Migration {
     pub shoot: u16,
     /// To which seed.
     pub to: SeedId,
+}
+
+#[cfg(test)]
+#[test]
+fn a_pair_needs_two_zones_where_a_quorum_needs_three() {
+    use ZoneTolerance::{None, Pair, Quorum};
+    for (tolerance, quorum, pair) in
+        [(FailureTolerance::None, None, None), (FailureTolerance::Node, None, None), (FailureTolerance::Zone, Quorum, Pair)]
+    {
+        let needed = [false, true].map(|pairs| ZoneTolerance::needed(tolerance, pairs));
+        assert_eq!(needed, [quorum, pair], "{tolerance:?}");
+    }
 }

@@ -2,18 +2,18 @@
 //! `pkg/scheduler/controller/shoot/reconciler.go`).
 //!
 //! ```text
-//!  seeds --filter: zones, capacity--> --strategy: same region--> --score: single-zonal ones first, then the fewest shoots--> seed
+//!  seeds --filter: zones, capacity--> --strategy: same region--> --score: the fewest zones first, then the fewest shoots--> seed
 //! ```
 
-use super::gardener::{FailureTolerance, SeedRejection};
+use super::gardener::{SeedRejection, ZoneTolerance};
 
 /// A seed that may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed {
     /// Its region: a place in the scenario's.
     pub region: u16,
-    /// It can host control planes that survive a zone.
-    pub multi_zonal: bool,
+    /// Control planes that it can host.
+    pub zone_tolerance: ZoneTolerance,
     /// Shoots it may host (`status.allocatable.shoots`).
     pub allocatable: u32,
     /// Shoots it hosts.
@@ -21,12 +21,12 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Whether it suits a shoot of this region (`None`: it does not matter) and failure tolerance.
+    /// Whether it suits a shoot of this region (`None`: it does not matter), which needs this.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn admit(&self, region: Option<u16>, tolerance: FailureTolerance) -> Result<(), SeedRejection> {
-        if tolerance == FailureTolerance::Zone && !self.multi_zonal {
+    pub fn admit(&self, region: Option<u16>, needed: ZoneTolerance) -> Result<(), SeedRejection> {
+        if self.zone_tolerance < needed {
             return Err(SeedRejection::NotMultiZonal);
         }
         if self.shoots >= self.allocatable {
@@ -39,16 +39,16 @@ impl Seed {
     }
 }
 
-/// The seed (a place in the list) for a shoot of this region (`None`: it does not matter) and failure tolerance. A multi-zonal seed is chosen for a shoot that does
-/// not need it only where no single-zonal one is suitable, however full these are. Of equals, the first.
+/// The seed (a place in the list) for a shoot of this region (`None`: it does not matter), which needs this. A seed that tolerates more is
+/// chosen only where none that tolerates less is suitable, however full these are: multi-zonal seeds are for shoots that need them. Of
+/// equals, the first.
 ///
 /// # Errors
 /// Why each seed does not suit it, in the order of the list.
-pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) -> Result<usize, Vec<SeedRejection>> {
-    let answers: Vec<_> = seeds.iter().map(|seed| seed.admit(region, tolerance)).collect();
+pub fn choose(region: Option<u16>, needed: ZoneTolerance, seeds: &[Seed]) -> Result<usize, Vec<SeedRejection>> {
+    let answers: Vec<_> = seeds.iter().map(|seed| seed.admit(region, needed)).collect();
     let suitable = seeds.iter().enumerate().filter(|(s, _)| answers[*s].is_ok());
-    let score = |seed: &Seed| (seed.multi_zonal && tolerance != FailureTolerance::Zone, seed.shoots);
-    match suitable.min_by_key(|(_, seed)| score(seed)) {
+    match suitable.min_by_key(|(_, seed)| (seed.zone_tolerance, seed.shoots)) {
         Some((s, _)) => Ok(s),
         None => Err(answers.into_iter().filter_map(Result::err).collect()),
     }
@@ -56,41 +56,45 @@ pub fn choose(region: Option<u16>, tolerance: FailureTolerance, seeds: &[Seed]) 
 
 #[cfg(test)]
 mod tests {
-    use super::FailureTolerance::{Node, None, Zone};
     use super::SeedRejection::{Full, NotMultiZonal, OtherRegion};
+    use super::ZoneTolerance::{None, Pair, Quorum};
     use super::*;
 
     const HERE: u16 = 7;
 
-    const fn seed(multi_zonal: bool, shoots: u32) -> Seed {
-        Seed { region: HERE, multi_zonal, allocatable: 10, shoots }
+    const fn seed(zone_tolerance: ZoneTolerance, shoots: u32) -> Seed {
+        Seed { region: HERE, zone_tolerance, allocatable: 10, shoots }
     }
 
     #[test]
     fn the_least_used_seed_of_the_right_kind() {
-        for (tolerance, seeds, chosen) in [
-            (None, vec![seed(false, 3), seed(false, 1), seed(false, 1)], Ok(1)),
-            // Single-zonal first, however full.
-            (None, vec![seed(true, 0), seed(false, 9)], Ok(1)),
-            (Node, vec![seed(true, 0), seed(false, 9)], Ok(1)),
-            (Zone, vec![seed(false, 0), seed(true, 9), seed(true, 8)], Ok(2)),
+        for (needed, seeds, chosen) in [
+            (None, vec![seed(None, 3), seed(None, 1), seed(None, 1)], Ok(1)),
+            // Single-zonal first, however full; then one over two zones.
+            (None, vec![seed(Quorum, 0), seed(None, 9)], Ok(1)),
+            (None, vec![seed(Quorum, 0), seed(Pair, 8), seed(None, 9)], Ok(2)),
+            (None, vec![seed(Quorum, 0), seed(Pair, 8), seed(None, 10)], Ok(1)),
+            (Pair, vec![seed(None, 0), seed(Quorum, 7), seed(Pair, 9)], Ok(2)),
+            (Pair, vec![seed(None, 0), seed(Quorum, 7), seed(Pair, 10)], Ok(1)),
+            (Quorum, vec![seed(None, 0), seed(Pair, 0), seed(Quorum, 9), seed(Quorum, 8)], Ok(3)),
             // Multi-zonal where nothing else is left.
-            (Node, vec![seed(true, 5), seed(false, 10), seed(true, 4)], Ok(2)),
-            (None, vec![Seed { region: 8, ..seed(false, 0) }, seed(true, 0)], Ok(1)),
+            (None, vec![seed(Quorum, 5), seed(None, 10), seed(Quorum, 4)], Ok(2)),
+            (None, vec![Seed { region: 8, ..seed(None, 0) }, seed(Quorum, 0)], Ok(1)),
             (None, vec![], Err(vec![])),
-            (Node, vec![seed(false, 10), seed(true, 11)], Err(vec![Full, Full])),
+            (None, vec![seed(None, 10), seed(Quorum, 11)], Err(vec![Full, Full])),
             // Each for the first filter that it fails.
-            (Zone, vec![seed(false, 10), seed(true, 10)], Err(vec![NotMultiZonal, Full])),
-            (Zone, vec![seed(false, 0), Seed { region: 8, ..seed(true, 0) }], Err(vec![NotMultiZonal, OtherRegion])),
-            (Node, vec![Seed { region: 8, ..seed(true, 10) }], Err(vec![Full])),
+            (Pair, vec![seed(None, 10), seed(Pair, 10)], Err(vec![NotMultiZonal, Full])),
+            (Quorum, vec![seed(Pair, 10), seed(Quorum, 10)], Err(vec![NotMultiZonal, Full])),
+            (Quorum, vec![seed(None, 0), Seed { region: 8, ..seed(Quorum, 0) }], Err(vec![NotMultiZonal, OtherRegion])),
+            (None, vec![Seed { region: 8, ..seed(Quorum, 10) }], Err(vec![Full])),
         ] {
-            assert_eq!(choose(Some(HERE), tolerance, &seeds), chosen, "{tolerance:?}: {seeds:?}");
+            assert_eq!(choose(Some(HERE), needed, &seeds), chosen, "{needed:?}: {seeds:?}");
         }
     }
 
     #[test]
     fn a_region_may_not_matter() {
-        let elsewhere = [Seed { region: 8, ..seed(false, 0) }];
+        let elsewhere = [Seed { region: 8, ..seed(None, 0) }];
         assert_eq!(
             (choose(Some(HERE), None, &elsewhere), choose(Option::None, None, &elsewhere)),
             (Err(vec![OtherRegion]), Ok(0))

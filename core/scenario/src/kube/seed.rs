@@ -1,11 +1,13 @@
-//! Which shoots a seed can host, by its worker pools (GEP-20, "Setting Up a Seed for HA" and "Recommended Number of Nodes and Zones"), and
-//! how a pool's machines are shared out over its zones.
+//! Which shoots a seed can host, by its worker pools (GEP-20, "Setting Up a Seed for HA", "Recommended Number of Nodes and Zones" and
+//! "etcd Active-Passive Options"), and how a pool's machines are shared out over its zones.
 
-/// Fewest nodes of a worker pool that hosts highly available control planes: as many as etcd has members.
-pub const LEAST_NODES: u32 = 3;
+use super::gardener::ZoneTolerance;
 
-/// Fewest zones of a worker pool that hosts control planes which survive a zone.
-pub const LEAST_ZONES: u32 = 3;
+/// Fewest nodes, and zones, of a worker pool that hosts control planes which survive a zone: as many as etcd has members.
+const QUORUM: u32 = 3;
+
+/// The same where etcd is active-passive.
+const PAIR: u32 = 2;
 
 /// A worker pool of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +20,15 @@ pub struct Pool {
     pub tainted: bool,
 }
 
-/// Whether a seed is multi-zonal (`seed.gardener.cloud/multi-zonal`): one worker pool without taints can host control planes that
-/// survive a zone, with three nodes spread across an odd number of zones, at least three. A seed is labelled so by itself; one that is by
-/// hand must be so too.
-pub fn is_multi_zonal(pools: &[Pool]) -> bool {
-    let suits = |pool: &Pool| pool.zones >= LEAST_ZONES && is_odd(pool.zones) && pool.minimum >= LEAST_NODES;
-    pools.iter().any(|pool| !pool.tainted && suits(pool))
+/// Control planes that survive the loss of a zone and that a seed can host: one worker pool without taints must have room for them. A
+/// quorum needs three nodes at least, spread across an odd number of zones, at least three; a pair needs two nodes in two zones at least.
+pub fn zone_tolerance(pools: &[Pool]) -> ZoneTolerance {
+    let of_pool = |pool: &Pool| match pool.zones.min(pool.minimum) {
+        QUORUM.. if is_odd(pool.zones) => ZoneTolerance::Quorum,
+        PAIR.. => ZoneTolerance::Pair,
+        _ => ZoneTolerance::None,
+    };
+    pools.iter().filter(|pool| !pool.tainted).map(of_pool).max().unwrap_or_default()
 }
 
 /// Whether the number of zones of a highly available seed that Gardener manages is odd, as it is to enforce.
@@ -43,16 +48,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_pool_without_taints_makes_a_seed_multi_zonal() {
+    fn one_pool_without_taints_makes_a_seed_tolerate_the_loss_of_a_zone() {
+        use ZoneTolerance::{None, Pair, Quorum};
         let pool = |zones, minimum| Pool { zones, minimum, tainted: false };
-        for (zones, minimum, expected) in
-            [(1, 3, false), (1, 9, false), (2, 6, false), (3, 2, false), (3, 3, true), (4, 8, false), (5, 3, true)]
-        {
-            assert_eq!(is_multi_zonal(&[pool(zones, minimum)]), expected, "{minimum} nodes in {zones} zones");
+        for (zones, minimum, expected) in [
+            (1, 3, None),
+            (1, 9, None),
+            (2, 1, None),
+            (2, 2, Pair),
+            (2, 6, Pair),
+            (3, 2, Pair),
+            (3, 3, Quorum),
+            (4, 8, Pair),
+            (5, 3, Quorum),
+        ] {
+            assert_eq!(zone_tolerance(&[pool(zones, minimum)]), expected, "{minimum} nodes in {zones} zones");
         }
         let tainted = Pool { tainted: true, ..pool(3, 3) };
-        assert!(!is_multi_zonal(&[tainted, pool(1, 9)]) && is_multi_zonal(&[tainted, pool(1, 3), pool(3, 3)]));
-        assert!(!is_multi_zonal(&[]));
+        for (pools, expected) in [
+            (&[][..], None),
+            (&[tainted, pool(1, 9)], None),
+            (&[tainted, pool(2, 2)], Pair),
+            (&[tainted, pool(1, 3), pool(3, 3)], Quorum),
+            (&[pool(1, 2), pool(2, 1)], None),
+        ] {
+            assert_eq!(zone_tolerance(pools), expected, "{pools:?}");
+        }
     }
 
     #[test]

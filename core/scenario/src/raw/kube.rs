@@ -35,7 +35,8 @@ pub struct RawSeed {
         extend("x-default" = "`minimum` of each pool, shared out over its zones", "x-source" = "gardener: DistributeOverZones")
     )]
     pub nodes: Vec<RawSeedNode>,
-    /// The seed can host control planes with failure tolerance zone (`seed.gardener.cloud/multi-zonal`).
+    /// The seed can host control planes with failure tolerance zone (`seed.gardener.cloud/multi-zonal`). One with a pool in two zones can
+    /// host those whose etcd is active-passive without this; `false` forbids them, too.
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "whether a pool without taints has at least 3 nodes in an odd number of at least 3 zones",

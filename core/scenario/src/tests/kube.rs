@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, SeedId, WorkloadId, ZoneId};
-use crate::kube::gardener::FailureTolerance;
+use crate::kube::gardener::{FailureTolerance, Shoot};
 use crate::kube::labels::{Labels, Symbol};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::taints::Effect;
@@ -47,7 +47,7 @@ fn the_published_outage_says_all_that_is_published() {
         let scenario = read(text);
         let (seed, shoot) = (&scenario.kube.seeds[SeedId(0)], &scenario.kube.shoots[0]);
         let cluster = &scenario.kube.clusters[KubeClusterId(0)];
-        assert_eq!((seed.name.as_str(), seed.multi_zonal), ("shoot--garden--aws-ha2", true));
+        assert_eq!((seed.name.as_str(), seed.is_multi_zonal()), ("shoot--garden--aws-ha2", true));
         assert_eq!(scenario.kube.word(shoot.namespace), "shoot--garden--aws-ha");
         let machines: Vec<String> = cluster.nodes.iter().map(|node| node.machine.expect("a machine").text(cluster)).collect();
         assert_eq!(machines.len(), 7);
@@ -231,6 +231,35 @@ fn shoots_find_their_seeds() {
     assert_eq!(pending, [event([full, full]), event([full, narrow])]);
 }
 
+/// An active-passive pair that survives a zone has a member in each of two zones, and the first of them in turn in either; a seed over
+/// two zones comes before one over three.
+#[test]
+fn pairs_that_survive_a_zone_need_two_zones() {
+    for mode in [json!({"hot_standby": {}}), json!({"learner": {}})] {
+        let pair = json!({"name": "pair", "count": 2, "failure_tolerance": "zone", "etcd": {"mode": mode}});
+        let mut raw = landscape(json!([pair, {"name": "quorum", "failure_tolerance": "zone"}]));
+        let two = json!({"name": "two", "zones": ["za", "zb"], "allow_even_zones": true, "pools": [{"name": "cpu", "minimum": 2, "maximum": 4}]});
+        raw["seeds"].as_array_mut().expect("seeds").push(two);
+        let scenario = read(&raw.to_string());
+        let hosted = |shoot: &Shoot| shoot.hosted.as_ref().map(|hosted| (hosted.seed.0, hosted.zones.clone()));
+        let [za, zb, zc] = [ZoneId(0), ZoneId(1), ZoneId(2)];
+        let expected = [(1, vec![za, zb]), (1, vec![zb, za]), (0, vec![za, zb, zc])].map(Some);
+        assert_eq!(scenario.kube.shoots.iter().map(hosted).collect::<Vec<_>>(), expected);
+        // What the seed runs for itself survives the zone, too: without etcd-druid nobody switches.
+        let cluster = &scenario.kube.clusters[scenario.kube.seeds[SeedId(1)].cluster];
+        let (_, druid) = workload(cluster, &scenario.kube, "garden", "etcd-druid");
+        let away = &druid.pod_affinity.anti_affinity.required;
+        assert_eq!((druid.replicas, away.iter().map(|term| term.key).collect::<Vec<_>>()), (2, vec![Symbol::ZONE]));
+        // The seed may forbid it.
+        raw["seeds"][1]["multi_zonal"] = json!(false);
+        let scenario = read(&raw.to_string());
+        assert_eq!(
+            scenario.kube.shoots.iter().map(|shoot| hosted(shoot).map(|(seed, _)| seed)).collect::<Vec<_>>(),
+            [Some(0); 3]
+        );
+    }
+}
+
 /// Once for each entry of the file, whose shoots are all alike.
 #[test]
 fn a_shoot_that_no_seed_takes_is_warned_of() {
@@ -246,6 +275,10 @@ fn a_shoot_that_no_seed_takes_is_warned_of() {
     let of = |path: &str, count: &str| format!("{path}: {expected}; found {count} {why}");
     assert_eq!(warnings(5, shoots()), Vec::<String>::new());
     assert_eq!(warnings(3, shoots()), [of("shoots[1]", "1 of 2"), of("shoots[2]", "1 of 1")]);
+    let pair = json!([{"name": "p", "failure_tolerance": "zone", "etcd": {"mode": {"learner": {}}}}]);
+    let zones =
+        "zone with a pool without taints that has at least 2 nodes in at least 2 zones (GEP-20, etcd Active-Passive Options);";
+    assert!(warnings(0, pair.clone())[0].contains(zones), "{:?}", warnings(0, pair));
 }
 
 /// Other names of zones, in the same places, change names only.

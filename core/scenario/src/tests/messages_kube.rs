@@ -57,6 +57,14 @@ fn seeds() {
         "shoots[0].seed: expected a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance); found \"seed\", for a shoot with failure tolerance zone",
     );
     check(
+        "/seeds",
+        json!([{
+            "name": "seed", "zones": ["za", "zb"], "allow_even_zones": true, "multi_zonal": true,
+            "pools": [{"name": "cpu", "minimum": 7, "maximum": 12}],
+        }]),
+        "seeds[0].multi_zonal: expected a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance); found true",
+    );
+    check(
         "/seeds/0/node_cidr",
         json!("10.0.0.0/22"),
         "seeds[0].node_cidr: expected a range for its 7 nodes: this one holds 4 of /24; found \"10.0.0.0/22\"",
@@ -77,6 +85,30 @@ fn seeds() {
         json!({"name": "seed", "zones": ["za"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}]}),
         "seeds[1].name: expected a name that no other has: it already names a seed; found \"seed\" again",
     );
+}
+
+/// What a shoot that survives a zone says of a seed over two zones, or over one.
+#[test]
+fn zones_for_the_members_of_etcd() {
+    let found = |zones: &[&str], etcd: Value| {
+        let mut raw = landscape(json!([{"name": "s", "seed": "seed", "failure_tolerance": "zone", "etcd": etcd}]));
+        raw["seeds"][0]["zones"] = json!(zones);
+        raw["seeds"][0]["allow_even_zones"] = json!(true);
+        Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string())
+    };
+    let (two, one) = (&["za", "zb"], &["za"]);
+    let pair = json!({"mode": {"hot_standby": {}}});
+    assert_eq!(found(two, pair.clone()), "");
+    assert_eq!(found(two, json!({"mode": {"learner": {}}})), "");
+    assert_eq!(
+        found(one, pair),
+        "shoots[0].seed: expected a seed over two zones: one with a pool without taints that has at least 2 nodes in at least 2 zones (GEP-20, etcd Active-Passive Options); found \"seed\", for a shoot with failure tolerance zone",
+    );
+    let multi_zonal = "shoots[0].seed: expected a seed that is multi-zonal: one with a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
+    let told = "found \"seed\", for a shoot with failure tolerance zone";
+    let mode = "or `etcd.mode` hot_standby or learner, whose two members need two zones (GEP-20, etcd Active-Passive Options)";
+    assert_eq!(found(two, json!({})), format!("{multi_zonal}; {mode}; {told}"));
+    assert_eq!(found(one, json!({})), format!("{multi_zonal}; {told}"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::passive;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
 use crate::kube::capacity::{Capacity, Demand, Reference};
-use crate::kube::gardener::{FailureTolerance, Recovery};
+use crate::kube::gardener::{FailureTolerance, Recovery, ZoneTolerance};
 use crate::kube::profile;
 use crate::kube::{MemberRange, Workload};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts};
@@ -57,7 +57,9 @@ fn of_seed(
 ) -> Vec<Reference> {
     let mut all = Vec::new();
     for tolerance in FailureTolerance::ALL {
-        if tolerance == FailureTolerance::Zone && !site.seed.multi_zonal {
+        // Of one member nobody stands by.
+        let pairs = pairs && tolerance != FailureTolerance::None;
+        if site.seed.zone_tolerance < ZoneTolerance::needed(tolerance, pairs) {
             continue;
         }
         let pinned = tolerance != FailureTolerance::Zone && site.seed.zones.len() > 1;
@@ -67,8 +69,7 @@ fn of_seed(
             namespace: "shoot--garden--planned".to_owned(),
             tolerance,
             recovery,
-            // Of one member nobody stands by.
-            pairs: pairs && tolerance != FailureTolerance::None,
+            pairs,
             pinned,
             cluster,
             member_range: MemberRange::default(),

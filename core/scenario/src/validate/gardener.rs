@@ -6,7 +6,7 @@
 
 use super::deploy::deploy;
 use super::etcd::{ManagedEtcd, make_etcd};
-use super::kube::MULTI_ZONAL;
+use super::kube::{MULTI_ZONAL, TWO_ZONES};
 use super::planned_changes::{PlannedChange, ShootStates, asked, later_forms};
 use super::shoot_etcd::EtcdStatefulSet;
 use super::workload::{PlannedComponent, WorkloadContext, planned};
@@ -14,7 +14,9 @@ use super::{capacity, cluster, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, SeedId, TiVec};
 use crate::kube::controllers::Controllers;
-use crate::kube::gardener::{FailureTolerance, Hosted, Migration, Recovery, SeedRejection, Shoot, ToleranceChange};
+use crate::kube::gardener::{
+    FailureTolerance, Hosted, Migration, Recovery, SeedRejection, Shoot, ToleranceChange, ZoneTolerance,
+};
 use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
@@ -24,6 +26,10 @@ use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members
 use crate::operation::ShootChange;
 use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
 use crate::source::Input;
+
+/// What a shoot that survives a zone can be on a seed over two zones.
+const ACTIVE_PASSIVE: &str =
+    "`etcd.mode` hot_standby or learner, whose two members need two zones (GEP-20, etcd Active-Passive Options)";
 
 /// Everything the file says of Kubernetes.
 pub(super) fn validate(
@@ -89,7 +95,10 @@ fn system(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut ClusterDraft
     for s in 0..lowering.clusters.len() {
         let path = format!("seeds[{}].system", lowering.clusters[s].entry);
         let system = &raw.seeds[lowering.clusters[s].entry].system;
-        let tolerance = if lowering.clusters[s].seed.multi_zonal { FailureTolerance::Zone } else { FailureTolerance::Node };
+        let tolerance = match lowering.clusters[s].seed.zone_tolerance {
+            ZoneTolerance::None => FailureTolerance::Node,
+            ZoneTolerance::Pair | ZoneTolerance::Quorum => FailureTolerance::Zone,
+        };
         let cluster = KubeClusterId(s as u16);
         let home = WorkloadContext {
             namespace: "garden".to_owned(),
@@ -170,19 +179,21 @@ impl ShootPlacement<'_> {
                     break;
                 }
             }
-            self.warn_of_pending(ctx, &path, before);
+            let zones = if etcd.pair.is_some() { TWO_ZONES } else { MULTI_ZONAL };
+            self.warn_of_pending(ctx, &path, before, zones);
         }
     }
 
-    /// Warns of shoots that no seed takes, among those from `first` on, which the file has at `path`.
-    fn warn_of_pending(&self, ctx: &mut CheckCtx<'_>, path: &str, first: usize) {
+    /// Warns of shoots that no seed takes, among those from `first` on, which the file has at `path`. `zones` is what a seed must have
+    /// for those that survive a zone.
+    fn warn_of_pending(&self, ctx: &mut CheckCtx<'_>, path: &str, first: usize, zones: &str) {
         let name = |seed: SeedId| self.lowering.clusters[usize::from(seed)].seed.name.as_str();
         let all = &self.shoots[first..];
         let pending: Vec<_> = all.iter().filter_map(|shoot| shoot.pending(name)).collect();
         if let [why, ..] = &pending[..] {
             let found = format!("{} of {} control planes that are never created: {why}", pending.len(), all.len());
             let expected =
-                format!("seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with {MULTI_ZONAL}");
+                format!("seeds that take all, with room by `allocatable_shoots`; for failure tolerance zone with {zones}");
             ctx.warn(path, found, expected);
         }
     }
@@ -208,11 +219,10 @@ impl ShootPlacement<'_> {
         if ctx.errors.len() > errors {
             return;
         }
+        let needed = ZoneTolerance::needed(entry.failure_tolerance, etcd.pair.is_some());
         let (seed, rejections) = match &entry.seed {
-            Some(seed) => (self.named(ctx, path, seed, &name, entry.failure_tolerance), Vec::new()),
-            None => {
-                self.best(entry.failure_tolerance).map_or_else(|rejections| (None, rejections), |seed| (Some(seed), Vec::new()))
-            }
+            Some(seed) => (self.named(ctx, path, seed, &name, needed), Vec::new()),
+            None => self.best(needed).map_or_else(|rejections| (None, rejections), |seed| (Some(seed), Vec::new())),
         };
         let mut shoot = Shoot {
             name,
@@ -245,22 +255,21 @@ impl ShootPlacement<'_> {
 
     /// The seed that the file names, if it may host the shoot as well (gardener/gardener `plugin/pkg/shoot/validator`,
     /// `validateScheduling`).
-    fn named(
-        &mut self,
-        ctx: &mut CheckCtx<'_>,
-        path: &str,
-        seed: &str,
-        shoot: &str,
-        tolerance: FailureTolerance,
-    ) -> Option<usize> {
+    fn named(&mut self, ctx: &mut CheckCtx<'_>, path: &str, seed: &str, shoot: &str, needed: ZoneTolerance) -> Option<usize> {
         let path = format!("{path}.seed");
         let s = self.seeds.find(ctx, &path, seed)?;
         let site = &self.lowering.clusters[s];
-        let (found, expected) = match candidate(site).admit(None, tolerance) {
+        let (found, expected) = match candidate(site).admit(None, needed) {
             Ok(()) => return Some(s),
             Err(SeedRejection::NotMultiZonal) => (
                 format!("{}, for a shoot with failure tolerance zone", quote(seed)),
-                format!("a seed that is multi-zonal: one with {MULTI_ZONAL}"),
+                match (needed, site.seed.zone_tolerance) {
+                    (ZoneTolerance::Pair, _) => format!("a seed over two zones: one with {TWO_ZONES}"),
+                    (_, ZoneTolerance::Pair) => {
+                        format!("a seed that is multi-zonal: one with {MULTI_ZONAL}; or {ACTIVE_PASSIVE}")
+                    }
+                    _ => format!("a seed that is multi-zonal: one with {MULTI_ZONAL}"),
+                },
             ),
             Err(SeedRejection::Full | SeedRejection::OtherRegion) => (
                 format!("{}, for shoot {}: it has the maximum number of shoots scheduled on it", quote(seed), quote(shoot)),
@@ -277,9 +286,9 @@ impl ShootPlacement<'_> {
     ///
     /// # Errors
     /// Why each seed does not suit it.
-    fn best(&self, tolerance: FailureTolerance) -> Result<usize, Vec<SeedRejection>> {
+    fn best(&self, needed: ZoneTolerance) -> Result<usize, Vec<SeedRejection>> {
         let seeds = self.lowering.clusters.iter().filter(|site| site.hosts_shoots);
-        scheduler::choose(None, tolerance, &seeds.map(candidate).collect::<Vec<_>>())
+        scheduler::choose(None, needed, &seeds.map(candidate).collect::<Vec<_>>())
     }
 
     #[expect(clippy::too_many_arguments, reason = "what differs from shoot to shoot, and what does not")]
@@ -364,7 +373,7 @@ impl ShootPlacement<'_> {
 const fn candidate(site: &ClusterDraft) -> scheduler::Seed {
     scheduler::Seed {
         region: 0,
-        multi_zonal: site.seed.multi_zonal,
+        zone_tolerance: site.seed.zone_tolerance,
         allocatable: site.seed.allocatable_shoots,
         shoots: site.shoots,
     }

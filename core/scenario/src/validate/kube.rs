@@ -4,7 +4,7 @@ use super::etcd::{EtcdPlacement, ManagedEtcd};
 use super::labels::{labels, reserved};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
-use crate::kube::gardener::{Pool, Seed};
+use crate::kube::gardener::{Pool, Seed, ZoneTolerance};
 use crate::kube::labels::{Symbol, WELL_KNOWN};
 use crate::kube::name::MachineName;
 use crate::kube::routing::{ApiToEtcd, Routing};
@@ -21,6 +21,10 @@ use crate::units::Span;
 
 /// What a seed must have to be multi-zonal.
 pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
+
+/// What a seed must have for active-passive etcd clusters that survive a zone.
+pub(super) const TWO_ZONES: &str =
+    "a pool without taints that has at least 2 nodes in at least 2 zones (GEP-20, etcd Active-Passive Options)";
 
 /// Labels that each kubelet gives its node (kubernetes.io, "Well-Known Labels, Annotations and Taints"), with the values that nodes have
 /// unless the labels of their pool say otherwise.
@@ -145,7 +149,7 @@ impl Builder<'_, '_> {
             name: name.clone(),
             cluster: KubeClusterId(self.lowering.clusters.len() as u16),
             zones,
-            multi_zonal: false,
+            zone_tolerance: ZoneTolerance::None,
             allocatable_shoots: raw.allocatable_shoots,
             addresses: 0,
             pools: Vec::new(),
@@ -187,7 +191,7 @@ impl Builder<'_, '_> {
         self.given(&pools, &mut site);
         self.made(&pools, &mut site);
         site.seed.addresses = self.addresses(&site);
-        site.seed.multi_zonal = self.multi_zonal(&pools);
+        site.seed.zone_tolerance = self.zone_tolerance(&pools);
         site
     }
 
@@ -359,17 +363,17 @@ impl Builder<'_, '_> {
         holds
     }
 
-    fn multi_zonal(&mut self, pools: &[(usize, Vec<ZoneId>)]) -> bool {
+    fn zone_tolerance(&mut self, pools: &[(usize, Vec<ZoneId>)]) -> ZoneTolerance {
         let pool = |(raw, (_, zones)): (&RawPool, &(usize, Vec<ZoneId>))| seed::Pool {
             zones: zones.len() as u32,
             minimum: raw.minimum,
             tainted: !raw.taints.is_empty(),
         };
-        let may_be = seed::is_multi_zonal(&self.raw.pools.iter().zip(pools).map(pool).collect::<Vec<_>>());
-        if self.raw.multi_zonal == Some(true) && !may_be {
+        let of_pools = seed::zone_tolerance(&self.raw.pools.iter().zip(pools).map(pool).collect::<Vec<_>>());
+        if self.raw.multi_zonal == Some(true) && of_pools < ZoneTolerance::Quorum {
             self.ctx.error(&format!("{}.multi_zonal", self.path), "true", MULTI_ZONAL);
         }
-        self.raw.multi_zonal.unwrap_or(may_be)
+        if self.raw.multi_zonal == Some(false) { ZoneTolerance::None } else { of_pools }
     }
 }
 

@@ -216,10 +216,14 @@ impl Seed {
 impl Shoot {
     fn new(k: usize, seeds: &[Seed], dice: &mut Dice) -> Self {
         let seed = dice.below(seeds.len() as u64) as usize;
-        // Failure tolerance `zone` needs a seed of three zones.
-        let zonal = seeds[seed].zones.len() == 3;
-        let tolerance = dice.pick(if zonal { &["none", "node", "zone", "zone", "zone"] } else { &["none", "node", "node"] });
-        let pair = tolerance != "none" && dice.percent(25);
+        // Failure tolerance `zone` needs a seed of three zones, or of two for a pair.
+        let zones = seeds[seed].zones.len();
+        let tolerance = dice.pick(match zones {
+            1 => &["none", "node", "node"],
+            2 => &["none", "node", "zone"],
+            _ => &["none", "node", "zone", "zone", "zone"],
+        });
+        let pair = tolerance != "none" && (dice.percent(25) || (tolerance == "zone" && zones == 2));
         let used = dice.percent(60);
         let recovery =
             dice.pick(if pair { &["wait", "redundant", "preferred"] } else { &["wait", "redundant", "preferred", "move"] });
