@@ -57,6 +57,9 @@ pub(crate) enum Command {
     Capacity {
         /// Scenario file; `-` is standard input.
         file: PathBuf,
+        /// Compute the converse: how many nodes of each pool the demand (`capacity.demand`) needs on one seed, also after the loss of a zone.
+        #[arg(long)]
+        nodes: bool,
         /// Output format.
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,

@@ -3,22 +3,39 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use zonefall_core::gardener::capacity::{Constraint, Figure, Headroom, Needed, Plan, SeedPlan, ShootLimit, plan};
+use zonefall_core::capacity::{
+    Constraint, DemandReport, Figure, Headroom, Needed, NodesPlan, Plan, SeedPlan, ShootLimit, plan, plan_nodes,
+};
 use zonefall_core::observe::kube::pending::pending;
 use zonefall_core::report::PendingReport;
-use zonefall_core::scenario::text;
+use zonefall_core::scenario::{RawScenario, text};
 
 use crate::args::Format;
 use crate::output::{DIM, HEAD, print, width};
 use crate::page::Page;
 use crate::{OK, input, kube};
 
-pub(crate) fn capacity(file: &Path, format: Format) -> Result<u8> {
-    let scenario = input::scenario(Some(file))?;
-    let plan = plan(&scenario).ok_or_else(|| anyhow!("{}: no seeds, so there is no capacity to plan", file.display()))?;
-    let text = match format {
-        Format::Table => table(&plan, pending(&scenario, &[]).as_ref(), &Page::new(width())),
-        Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
+pub(crate) fn capacity(file: &Path, nodes: bool, format: Format) -> Result<u8> {
+    let text = input::text(file)?;
+    let scenario = input::parse(file, &text)?;
+    let raw = RawScenario::from_json(&text).map_err(|errors| anyhow!("{}: {errors}", file.display()))?;
+    let no_seeds = || anyhow!("{}: no seeds, so there is no capacity to plan", file.display());
+    let page = Page::new(width());
+    let text = if nodes {
+        let plan = plan_nodes(&raw, &scenario).ok_or_else(no_seeds)?;
+        if is_nothing(&plan.demand) {
+            return Err(anyhow!("{}: `capacity.demand` is empty: expected the shoots that need nodes", file.display()));
+        }
+        match format {
+            Format::Table => nodes_table(&plan, &page),
+            Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
+        }
+    } else {
+        let plan = plan(&raw, &scenario).ok_or_else(no_seeds)?;
+        match format {
+            Format::Table => table(&plan, pending(&scenario, &[]).as_ref(), &page),
+            Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
+        }
     };
     print(&text)?;
     Ok(OK)
@@ -53,7 +70,9 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLi
         if lost {
             row.push(told(bound.and_then(|bound| bound.zone.clone())));
         }
-        row.push(bound.map_or_else(|| "the seed has one zone".to_owned(), limiting));
+        row.push(
+            bound.map_or_else(|| "the seed has one zone".to_owned(), |limit| overfull(seed).unwrap_or_else(|| limiting(limit))),
+        );
         row
     });
     if lost {
@@ -61,6 +80,13 @@ fn bounds(plan: &Plan, page: &Page, which: &dyn Fn(&Headroom) -> Option<&ShootLi
     } else {
         page.table(&["seed", "failure tolerance", "shoots", "limiting resource"], rows, &[2])
     }
+}
+
+/// What is said of a seed that has no room for what it hosts.
+fn overfull(seed: &SeedPlan) -> Option<String> {
+    let (out, all) = (seed.hosted_without_room, seed.hosted);
+    let verb = if out == 1 { "does" } else { "do" };
+    (out > 0).then(|| format!("{out} of the {all} that are there {verb} not fit"))
 }
 
 fn limiting(limit: &ShootLimit) -> String {
@@ -112,23 +138,49 @@ const fn name(constraint: Constraint) -> &'static str {
 }
 
 fn needed(plan: &Plan, page: &Page) -> Option<String> {
-    let demand = plan.demand;
-    if [demand.none, demand.node, demand.zone] == [0; 3] {
+    if is_nothing(&plan.demand) {
         return None;
     }
+    let rows = plan.seeds.iter().map(|seed| (vec![seed.name.clone()], &seed.needed, seed.needed_after_zone_loss.as_ref()));
+    let note = "(by failure tolerance; together: for all shoots that such a seed can host)";
+    let table = needed_table(&["seeds like"], rows, &plan.demand, page);
+    Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{table}"))
+}
+
+fn nodes_table(plan: &NodesPlan, page: &Page) -> String {
+    let rows = plan.pools.iter().map(|pool| {
+        let machine = pool.machine.clone().unwrap_or_else(|| "-".to_owned());
+        (vec![pool.seed.clone(), pool.pool.clone(), machine], &pool.needed, pool.needed_after_zone_loss.as_ref())
+    });
+    let note =
+        "(of each pool on one such seed, whatever limits it; by failure tolerance; together: for all shoots that it can host)";
+    let table = needed_table(&["seed", "pool", "machine type"], rows, &plan.demand, page);
+    format!("{HEAD}Nodes needed{HEAD:#} {DIM}{note}{DIM:#}\n{table}")
+}
+
+const fn is_nothing(demand: &DemandReport) -> bool {
+    demand.none == 0 && demand.node == 0 && demand.zone == 0
+}
+
+/// Two rows for each subject: without a reserve, and with one for the loss of a zone.
+fn needed_table<'a>(
+    subject: &[&str],
+    all: impl Iterator<Item = (Vec<String>, &'a Needed, Option<&'a Needed>)>,
+    demand: &DemandReport,
+    page: &Page,
+) -> String {
     let count = |count: Option<u32>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
-    let row = |seed: &SeedPlan, needed: &Needed, kept: &str| {
-        let mut row = vec![seed.name.clone(), kept.to_owned()];
-        row.extend([needed.none, needed.node, needed.zone, needed.together].map(count));
-        row
+    let row = |subject: &[String], needed: &Needed, kept: &str| {
+        let counts = [needed.none, needed.node, needed.zone, needed.together].map(count);
+        subject.iter().cloned().chain([kept.to_owned()]).chain(counts).collect::<Vec<_>>()
     };
-    let rows = plan.seeds.iter().flat_map(|seed| {
-        let after = seed.needed_after_zone_loss.as_ref().map(|needed| row(seed, needed, "loss of a zone"));
-        std::iter::once(row(seed, &seed.needed, "none")).chain(after)
+    let rows = all.flat_map(|(subject, needed, after)| {
+        let after = after.map(|needed| row(&subject, needed, "loss of a zone"));
+        std::iter::once(row(&subject, needed, "none")).chain(after)
     });
     let heads =
         [format!("{} with none", demand.none), format!("{} with node", demand.node), format!("{} with zone", demand.zone)];
-    let head = ["seeds like", "reserve", &heads[0], &heads[1], &heads[2], "together"];
-    let note = "(by failure tolerance; together: for all shoots that such a seed can host)";
-    Some(format!("{HEAD}Seeds needed{HEAD:#} {DIM}{note}{DIM:#}\n{}", page.table(&head, rows, &[2, 3, 4, 5])))
+    let head = subject.iter().copied().chain(["reserve", &heads[0], &heads[1], &heads[2], "together"]).collect::<Vec<_>>();
+    let numbers: Vec<usize> = (1..5).map(|k| subject.len() + k).collect();
+    page.table(&head, rows, &numbers)
 }

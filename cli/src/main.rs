@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => run::run(&run),
         Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Check { fix, files }) => commands::check(&files, fix),
-        Some(Command::Capacity { file, format }) => capacity::capacity(&file, format),
+        Some(Command::Capacity { file, nodes, format }) => capacity::capacity(&file, nodes, format),
         Some(Command::Schema) => commands::schema(),
         Some(Command::Defaults) => commands::defaults(),
         Some(Command::Prices { format }) => prices::prices(format),

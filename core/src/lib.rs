@@ -52,6 +52,7 @@
 //! # Ok::<(), zonefall_core::scenario::Errors>(())
 //! ```
 
+pub mod capacity;
 pub mod client;
 pub mod compare;
 pub mod expect;

@@ -379,20 +379,63 @@ fn capacity_is_a_table_or_json() {
         small["seeds"][seed]["allocatable_shoots"] = json!(3);
     }
     let found = report(&["capacity", "-", "--format", "json"], &small.to_string());
-    assert_eq!(found["schema"], "zonefall.capacity/2");
+    assert_eq!(found["schema"], "zonefall.capacity/3");
     let headroom = &found["seeds"][0]["headroom"][2];
     assert_eq!((&headroom["failure_tolerance"], &headroom["all_zones"]["shoots"]), (&json!("zone"), &json!(2)));
     let figure =
         json!({"constraint": "allocatable_shoots", "unit": "shoots", "used": 2, "available": 2, "needed_for_one_more": 3});
     assert_eq!(headroom["all_zones"]["limiting_resources"], json!([figure]));
-    // 300 in threes; 600 in equal shares of whole shoots: one, one and one.
-    assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(100), &json!(300)));
+    // 150, 75 and 75 in threes: 50, 25 and 25 seeds. In equal shares of whole shoots (one, one and one) there would be 150; each kind on
+    // seeds of its own needs no more than the sum.
+    assert_eq!((&found["seeds"][0]["needed"]["none"], &found["seeds"][0]["needed"]["together"]), (&json!(50), &json!(100)));
 
     let (table, _) = check(&["capacity", "-"], &small.to_string(), 0);
     let row = table.lines().find(|line| line.starts_with("  multi-zonal   zone ")).expect("a row for shoots that survive a zone");
     assert_eq!(row, "  multi-zonal   zone                    2  allocatable shoots: 2 of 2, 3 with one more");
+    // Of 12 API servers nine have a node of their own: the seed is overfull, and says so.
+    let mut overfull = small.clone();
+    overfull["seeds"].as_array_mut().expect("seeds").truncate(1);
+    overfull["seeds"][0]["allocatable_shoots"] = json!(20);
+    overfull["seeds"][0]["pools"][0]["maximum"] = json!(9);
+    let components = json!([{"name": "etcd-main", "cpu": 0.1}, {"name": "kube-apiserver", "cpu": 15}]);
+    overfull["expect"] = json!([]);
+    overfull["shoots"] = json!([{"name": "s", "count": 12, "only_listed": true, "components": components}]);
+    let (table, _) = check(&["capacity", "-"], &overfull.to_string(), 0);
+    let row = table.lines().find(|line| line.starts_with("  multi-zonal  zone ")).expect("a row for shoots that survive a zone");
+    assert_eq!(row, "  multi-zonal  zone                    0  3 of the 12 that are there do not fit");
     let (_, error) = check(&["capacity", "-"], SCENARIO, 2);
     assert_eq!(error, "error: -: no seeds, so there is no capacity to plan\n");
+}
+
+#[test]
+fn capacity_counts_the_nodes_that_a_demand_needs() {
+    let machine = json!({"type": "m", "cpu": 8, "memory": "64GiB", "pods": 1_000, "volumes": 100});
+    let components = json!([{"name": "etcd-main", "cpu": 0.5}, {"name": "kube-apiserver", "cpu": 7}]);
+    let file = json!({
+        "name": "nodes", "duration": "1m",
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["a", "b", "c"], "system": {"only_listed": true},
+            "pools": [{"name": "cpu", "minimum": 3, "maximum": 3, "machine": machine}],
+        }],
+        "capacity": {"demand": {"none": 6, "zone": 2}, "shoot": {"only_listed": true, "components": components}},
+    });
+    // An API server fills a node: six nodes, two in each zone. When a zone is lost its two are to move: one more node in each zone.
+    let found = report(&["capacity", "-", "--nodes", "--format", "json"], &file.to_string());
+    assert_eq!(found["schema"], "zonefall.capacity.nodes/1");
+    let pool = &found["pools"][0];
+    assert_eq!((&pool["seed"], &pool["pool"], &pool["machine"]), (&json!("seed"), &json!("cpu"), &json!("m")));
+    assert_eq!(pool["needed"], json!({"none": 6, "node": 0, "zone": 6, "together": 12}));
+    assert_eq!(pool["needed_after_zone_loss"], json!({"none": 9, "node": 0, "zone": 9, "together": 18}));
+    let (table, _) = check(&["capacity", "-", "--nodes"], &file.to_string(), 0);
+    assert!(table.starts_with("Nodes needed (of each pool on one such seed, whatever limits it"), "{table}");
+    let words: Vec<&str> = table.lines().nth(2).unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words, ["seed", "cpu", "m", "none", "6", "0", "6", "12"]);
+
+    let mut nothing = file;
+    nothing["capacity"]["demand"] = json!({});
+    let (_, error) = check(&["capacity", "-", "--nodes"], &nothing.to_string(), 2);
+    assert_eq!(error, "error: -: `capacity.demand` is empty: expected the shoots that need nodes\n");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 //! ```
 
 pub mod admission;
-pub mod capacity;
 pub mod describe;
 pub mod distribute;
 pub mod druid;

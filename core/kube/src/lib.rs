@@ -57,12 +57,12 @@ use controller::Factory;
 use ctx::{ClusterCtx, KubeCtx, ProcessStatus};
 use event::KubeEvent;
 use services::Services;
-use spec::{Operation, Role};
+use spec::{Operation, Role, Workload};
 use view::KubeClusterView;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Scenario;
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, TiVec, WorkloadId};
+use zonefall_scenario::ids::{EtcdId, KubeClusterId, TiVec, WorkloadId, ZoneId};
 
 /// All clusters.
 #[derive(Clone, Debug)]
@@ -117,6 +117,17 @@ impl Kube {
     /// An operator asks for something.
     pub fn operate(&mut self, operation: &Operation, kube_ctx: &mut KubeCtx<'_>) {
         self.with(operation.cluster, kube_ctx, |cluster, ctx| cluster.operate(operation.task, ctx));
+    }
+
+    /// A cluster loses a zone ([`KubeCluster::lose_zone`]).
+    pub fn lose_zone(
+        &mut self,
+        cluster: KubeClusterId,
+        zone: ZoneId,
+        moves: Vec<(WorkloadId, Workload)>,
+        kube_ctx: &mut KubeCtx<'_>,
+    ) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.lose_zone(zone, moves, ctx));
     }
 
     /// A cluster.

@@ -29,12 +29,13 @@ pub use crate::etcd::view::{MemberStatus, Role};
 use crate::fault::Faults;
 use crate::gardener::garden::Garden;
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{ClientId, EtcdId, MemberId, NodeId, TiVec, ZoneId};
+use crate::ids::{ClientId, EtcdId, KubeClusterId, MemberId, NodeId, TiVec, WorkloadId, ZoneId};
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
 use crate::kube::ctx::{ContainerEvent, KubeCtx};
 use crate::kube::record::{KubeRecord, PodFact};
+use crate::kube::spec::Workload;
 use crate::kube::{self, Kube};
 use crate::network::{HostId, Network};
 use crate::record::{EtcdRecord, Record};
@@ -135,8 +136,7 @@ impl Simulation {
     }
 
     /// A cluster.
-    #[cfg(test)]
-    pub(crate) fn cluster(&self, id: crate::ids::KubeClusterId) -> &kube::cluster::KubeCluster {
+    pub(crate) fn cluster(&self, id: KubeClusterId) -> &kube::cluster::KubeCluster {
         self.kube.cluster(id)
     }
 
@@ -269,6 +269,12 @@ impl Simulation {
         self.kube.clusters()
     }
 
+    /// A Kubernetes cluster, in which a zone is lost from one moment to the next ([`kube::cluster::KubeCluster::lose_zone`]): for who
+    /// wants to know what would be where then, not for a run.
+    pub(crate) fn lose_zone(&mut self, cluster: KubeClusterId, zone: ZoneId, moves: Vec<(WorkloadId, Workload)>) {
+        self.kube(|kube, ctx| kube.lose_zone(cluster, zone, moves, ctx));
+    }
+
     /// Has the Kubernetes clusters do something.
     fn kube<T>(&mut self, act: impl FnOnce(&mut Kube, &mut KubeCtx<'_>) -> T) -> T {
         let Self { now, scenario, network, clusters, cloud, garden, fx, .. } = self;
@@ -292,7 +298,7 @@ impl Simulation {
     #[cfg(test)]
     pub(crate) fn act(
         &mut self,
-        cluster: crate::ids::KubeClusterId,
+        cluster: KubeClusterId,
         action: impl FnOnce(&mut kube::cluster::KubeCluster, &mut kube::ctx::ClusterCtx<'_>),
     ) {
         self.kube(|kube, ctx| kube.act(cluster, action, ctx));

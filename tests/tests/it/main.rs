@@ -1,6 +1,7 @@
 //! The one integration binary.
 
 mod availability;
+mod capacity;
 mod cost;
 mod flows;
 mod fuzz;

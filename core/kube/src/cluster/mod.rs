@@ -21,11 +21,12 @@ use crate::event::KubeEvent;
 use crate::kubelet::Kubelet;
 use crate::name::PodName;
 use crate::record::{KubeRecord, Verb};
-use crate::spec::{Component, Kind, Task};
+use crate::spec::taints::Effect;
+use crate::spec::{Component, Kind, Task, Workload};
 use crate::store::{Change, Store};
 use work_queue::Slot;
 use zonefall_network::HostId;
-use zonefall_scenario::ids::{EtcdId, PodId, WorkloadId};
+use zonefall_scenario::ids::{EtcdId, NodeKey, PodId, WorkloadId, ZoneId};
 
 /// A Kubernetes cluster.
 #[derive(Clone, Debug)]
@@ -62,17 +63,8 @@ impl KubeCluster {
         let mut cluster =
             Self { control, state, slots, deferred_events: Vec::new(), open: Default::default(), terms: Default::default() };
         cluster.place_given(ctx);
+        cluster.place_desired(ctx);
         let workloads = || spec.workloads.keys();
-        loop {
-            for workload in workloads() {
-                cluster.reconcile(workload, ctx);
-            }
-            let changes = cluster.state.store.take_changes();
-            if changes.is_empty() {
-                break;
-            }
-            cluster.place_all(changes, ctx);
-        }
         for workload in workloads() {
             cluster.with::<Budgets>(|budgets, state| budgets.reconcile(0, workload.0, state, ctx));
         }
@@ -110,6 +102,43 @@ impl KubeCluster {
             }
         }
         self.state.store.take_changes();
+    }
+
+    /// Workloads have the pods that they are to have: placed, one after the other, where there is a node for them.
+    fn place_desired(&mut self, ctx: &mut ClusterCtx<'_>) {
+        loop {
+            for workload in ctx.spec.workloads.keys() {
+                self.reconcile(workload, ctx);
+            }
+            let changes = self.state.store.take_changes();
+            if changes.is_empty() {
+                return;
+            }
+            self.place_all(changes, ctx);
+        }
+    }
+
+    /// A zone is lost, and all that follows from it has happened: its nodes take no more pods, those that were there are deleted, and what
+    /// replaces them is placed. StatefulSets that are listed with a template have it from now on, and their volumes in the zone are deleted.
+    pub fn lose_zone(&mut self, zone: ZoneId, moves: Vec<(WorkloadId, Workload)>, ctx: &mut ClusterCtx<'_>) {
+        let store = &mut self.state.store;
+        for (set, template) in moves {
+            for name in store.claims_of(set) {
+                if store.claim(name).is_some_and(|claim| claim.home == zone) {
+                    store.delete_claim(name, ctx);
+                }
+            }
+            store.set_template(set, template, ctx.spec);
+        }
+        let lost: Vec<NodeKey> = store.nodes().filter(|(_, node)| node.zone == zone).map(|(key, _)| key).collect();
+        for node in lost {
+            store.set_unreachable(node, Effect::NoSchedule, true, ctx);
+            for pod in store.node(node).pods.clone() {
+                store.terminate(pod, ctx);
+                store.remove(pod, ctx);
+            }
+        }
+        self.place_desired(ctx);
     }
 
     /// Pods that were created are placed and have been ready for long.

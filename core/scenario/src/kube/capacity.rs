@@ -1,15 +1,14 @@
 //! What capacity is planned for.
 
-use super::Workload;
-use super::gardener::{FailureTolerance, Recovery};
+use super::gardener::FailureTolerance;
 
 /// Control planes to come.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capacity {
     /// Shoots that are to be hosted.
     pub demand: Demand,
-    /// Per seed: the control planes that are counted in, one for each failure tolerance that the seed can host.
-    pub references: Vec<Vec<Reference>>,
+    /// Per seed: failure tolerances of the planned control planes that it can host.
+    pub tolerances: Vec<Vec<FailureTolerance>>,
 }
 
 /// So many shoots of each failure tolerance.
@@ -32,17 +31,4 @@ impl Demand {
             FailureTolerance::Zone => self.zone,
         }
     }
-}
-
-/// A control plane that is counted in.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
-    /// What it survives.
-    pub tolerance: FailureTolerance,
-    /// How it gets over the loss of a zone.
-    pub recovery: Recovery,
-    /// Its components, as workloads of the seed's cluster.
-    pub workloads: Vec<Workload>,
-    /// Which of these are members of etcd.
-    pub etcd: Vec<usize>,
 }

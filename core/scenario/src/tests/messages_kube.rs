@@ -376,6 +376,12 @@ fn capacity() {
     check("/capacity", plan(json!({"etcd": {"mode": {"hot_standby": {"failures": 3}}}})), "");
     check(
         "/capacity",
+        plan(json!({"only_listed": true, "components": [{"name": "loki"}]})),
+        "capacity.shoot.components: expected etcd-main: every control plane has it; found no etcd-main\n\
+         capacity.shoot.components: expected kube-apiserver: every control plane has it; found no kube-apiserver",
+    );
+    check(
+        "/capacity",
         plan(json!({"recovery": "move", "etcd": {"mode": {"learner": {"controller_zone": "za"}}}})),
         "capacity.shoot.etcd.mode: expected quorum, or another `recovery`: a member is moved while the others have a majority; found learner, with recovery move\n\
          capacity.shoot.etcd.mode.learner.controller_zone: expected no value: etcd-druid of the seed is the controller; found \"za\"",
@@ -402,7 +408,8 @@ fn capacity() {
 
 #[test]
 fn a_control_plane_that_is_counted_in_has_few_pods() {
-    let many: Vec<Value> = (0..2).map(|k| json!({"name": format!("c{k}"), "kind": "deployment", "replicas": 501})).collect();
+    let many = |k: u32| json!({"name": format!("c{k}"), "kind": "deployment", "replicas": 500});
+    let many = json!([{"name": "etcd-main"}, {"name": "kube-apiserver"}, many(0), many(1)]);
     check(
         "/capacity",
         json!({"shoot": {"only_listed": true, "components": many}}),

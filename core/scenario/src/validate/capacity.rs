@@ -1,8 +1,8 @@
 //! What capacity is planned for: the control plane that is counted in, as each seed would host it.
 
 use super::passive;
-use super::workload::{PlannedComponent, WorkloadContext, planned};
-use crate::kube::capacity::{Capacity, Demand, Reference};
+use super::workload::{PlannedComponent, WorkloadContext, essential, planned};
+use crate::kube::capacity::{Capacity, Demand};
 use crate::kube::gardener::{FailureTolerance, Recovery, ZoneTolerance};
 use crate::kube::profile;
 use crate::kube::{MemberRange, Workload};
@@ -31,20 +31,21 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, lowering: &mut
         }
     }
     let components = planned(ctx, lowering, (PATH, "components"), &profile::SHOOT, &shoot.components, shoot.only_listed);
+    essential(ctx, PATH, &components);
     let demand = Demand { none: raw.capacity.demand.none, node: raw.capacity.demand.node, zone: raw.capacity.demand.zone };
-    let mut references = Vec::new();
+    let mut tolerances = Vec::new();
     let pairs = passive::of_reference(ctx, &format!("{PATH}.etcd"), shoot);
     let clusters = std::mem::take(&mut lowering.clusters);
     for site in clusters.iter().filter(|site| site.valid && site.hosts_shoots) {
         let errors = ctx.errors.len();
-        references.push(of_seed(ctx, lowering, site, &components, shoot.recovery, pairs));
+        tolerances.push(of_seed(ctx, lowering, site, &components, shoot.recovery, pairs));
         // Another seed would have the same, or much of it.
         if ctx.errors.len() > errors {
             break;
         }
     }
     lowering.clusters = clusters;
-    Capacity { demand, references }
+    Capacity { demand, tolerances }
 }
 
 fn of_seed(
@@ -54,7 +55,7 @@ fn of_seed(
     components: &[PlannedComponent<'_>],
     recovery: Recovery,
     pairs: bool,
-) -> Vec<Reference> {
+) -> Vec<FailureTolerance> {
     let mut all = Vec::new();
     for tolerance in FailureTolerance::ALL {
         // Of one member nobody stands by.
@@ -87,8 +88,7 @@ fn of_seed(
         if pods > MAX_PODS {
             ctx.error(&format!("{PATH}.components"), format!("{pods} pods"), format!("at most {MAX_PODS} in all"));
         }
-        let etcd = (0..components.len()).filter(|k| components[*k].is_etcd()).collect();
-        all.push(Reference { tolerance, recovery, workloads, etcd });
+        all.push(tolerance);
         if ctx.errors.len() > errors {
             break;
         }

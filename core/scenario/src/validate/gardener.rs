@@ -9,7 +9,7 @@ use super::etcd::{ManagedEtcd, make_etcd};
 use super::kube::{MULTI_ZONAL, TWO_ZONES};
 use super::planned_changes::{PlannedChange, ShootStates, asked, later_forms};
 use super::shoot_etcd::EtcdStatefulSet;
-use super::workload::{PlannedComponent, WorkloadContext, planned};
+use super::workload::{PlannedComponent, WorkloadContext, essential, planned};
 use super::{capacity, cluster, kube, operations, passive, usage};
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, SeedId, TiVec};
@@ -157,11 +157,7 @@ impl ShootPlacement<'_> {
             }
             let components =
                 planned(ctx, self.lowering, (&path, "components"), &profile::SHOOT, &entry.components, entry.only_listed);
-            for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
-                if !components.iter().any(|component| component.part() == part) {
-                    ctx.error(&format!("{path}.components"), format!("no {name}"), format!("{name}: every control plane has it"));
-                }
-            }
+            essential(ctx, &path, &components);
             let mut etcd =
                 ManagedEtcd::new(ctx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;

@@ -88,6 +88,15 @@ pub(super) fn planned<'a>(
     all
 }
 
+/// Reports what every control plane has, where this one at `path` has it not.
+pub(super) fn essential(ctx: &mut CheckCtx<'_>, path: &str, components: &[PlannedComponent<'_>]) {
+    for (part, name) in [(Part::EtcdMain, "etcd-main"), (Part::ApiServer, "kube-apiserver")] {
+        if !components.iter().any(|component| component.part() == part) {
+            ctx.error(&format!("{path}.components"), format!("no {name}"), format!("{name}: every control plane has it"));
+        }
+    }
+}
+
 impl PlannedComponent<'_> {
     pub(super) fn name(&self) -> &str {
         self.raw.map(|(_, raw)| raw.name.as_str()).or(self.profile.map(|profile| profile.name)).unwrap_or_default()

@@ -1,46 +1,46 @@
 //! How many control planes a seed holds, and what keeps it from holding one more (GEP-20, "Compute Seed Usage").
 //!
 //! ```text
-//!  seed --supply--> zones: machines they can have     control plane --control--> series of pods that are alike
-//!                      '---------------------- packing ---------------------------'
-//!                         one control plane after the other, until one has no room: the figure
-//!                         once more with one constraint lifted: does the next one fit? then that one binds
+//!  seed --supply--> machines it can have --trial--> a scenario file with them and with N shoots --> the simulation, as it starts
+//!       N by bisection: N have room where N + 1 have none
+//!       N + 1 once more with one constraint lifted: does it fit? then that one limits
 //! ```
 //!
-//! It is a count, not a formula: control planes come one after the other, and of each the pods that are kept apart from their like come
-//! first, then the largest (by CPU, then memory). A pod takes the first node with room in the emptiest zone that its rules allow; where
-//! no node has room the zone gets another one, if it can. (So a zone's nodes are packed first-fit, decreasing within a control plane.)
-//! Every placement is one that the scheduler's filters allow, so what is said to fit does. An optimal packer may find room for more, and
-//! the scheduler, which scores nodes rather than taking the first, for more or less.
+//! There is one set of rules, that of a run: a number has room if a file with so many shoots is valid and its run starts without a pending
+//! pod (`trial.rs`). All machines that the seed can have are there from the start, and the scenario's seed draws which of equal nodes a pod
+//! gets. The scheduler spreads pods rather than packing them, so a seed holds fewer than its sums of CPU and memory allow.
+//! Room is not monotonic in the number of shoots: what is found has room, and one more has none; some larger number might again.
 //!
 //! What a seed can have (the list of GEP-20, "Which parameters could be considered?", and where each comes from):
 //! - machines up to each pool's `maximum`, shared out over its zones; of types of which the cloud has a stock, what is left of it;
 //! - machines that rolling needs: each machine deployment's share of `max_surge`, in all pools at once (a new version of Kubernetes
 //!   rolls them all). They come on top of `maximum` ("above the desired number of machines", machine-controller-manager), but need
 //!   their place in the stock and their addresses;
-//! - as many nodes as its range of addresses holds, one part of it each (gardener: `ValidateTotalNodeCountWithPodCIDR`);
-//! - on each node its CPU, memory, pods and attached volumes, less what its DaemonSets request;
+//! - as many nodes as its range of addresses holds, one part of it each (gardener: `ValidateTotalNodeCountWithPodCIDR`); where there are
+//!   fewer than pools may have, each machine in turn is of the pool and zone that has the fewest;
+//! - on each node its CPU, memory, pods and attached volumes;
 //! - its limit of shoots (`status.allocatable.shoots`).
 //!
-//! The loss of a zone takes all its nodes at once. Pods that can be elsewhere then need room in the zones that are left, and their
-//! pools may grow: pods of Deployments, and of StatefulSets without a volume that is bound to the zone. A member of etcd waits for its
-//! zone, unless etcd-druid moves it (recovery `move`). A pod whose rules forbid all zones that are left waits too, and needs no room.
-//! Nodes of the lost zone keep their addresses, for their machines are not gone.
+//! The loss of a zone takes all its nodes at once. The scheduler places what their pods' controllers create instead; a member of etcd waits
+//! for its zone, unless etcd-druid moves it (recovery `move`). There is room if no pod waits for capacity: a further machine in a zone
+//! that is left would take none of those that wait. Nodes of the lost zone keep their addresses, for their machines are not gone.
 
-mod control;
-mod pack;
 mod plan;
 mod supply;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use serde::Serialize;
 
-pub use plan::plan;
-use zonefall_kube::spec::gardener::FailureTolerance;
+use crate::kube::spec::gardener::FailureTolerance;
+pub use plan::{plan, plan_nodes};
 
 /// Version of [`Plan`] as JSON.
-pub const SCHEMA: &str = "zonefall.capacity/2";
+pub const SCHEMA: &str = "zonefall.capacity/3";
+
+/// Version of [`NodesPlan`] as JSON.
+pub const SCHEMA_OF_NODES: &str = "zonefall.capacity.nodes/1";
 
 /// What bounds the control planes of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -67,9 +67,14 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// Those of the seed's machines: where several would do, the first is said to bind.
-    const OF_MACHINES: [Self; 8] =
+    /// Those of the seed's nodes: where several would do, the first is said to bind.
+    const OF_SEEDS: [Self; 8] =
         [Self::Surge, Self::NodeCidr, Self::Stock, Self::Cpu, Self::Memory, Self::Volumes, Self::Pods, Self::Maximum];
+
+    /// It bounds how many machines there are, not what each holds.
+    const fn is_of_machines(self) -> bool {
+        matches!(self, Self::Surge | Self::NodeCidr | Self::Stock | Self::Maximum)
+    }
 
     /// What its figures count.
     pub const fn unit(self) -> &'static str {
@@ -117,6 +122,8 @@ pub struct SeedPlan {
     pub multi_zonal: bool,
     /// Shoots of the scenario that it hosts already.
     pub hosted: u32,
+    /// Those of them that do not fit: they have pods that find no node, with all machines that the seed can have.
+    pub hosted_without_room: u32,
     /// Headroom for further shoots, for each failure tolerance that it can host.
     pub headroom: Vec<Headroom>,
     /// Seeds like this one, empty but for what they run for themselves, that the demand needs.
@@ -156,7 +163,7 @@ pub struct Figure {
     pub constraint: Constraint,
     /// Of which units.
     pub unit: &'static str,
-    /// So much is used. (Machines are counted with those kept for rolling, but for `maximum`; DaemonSets are left out.)
+    /// So much is used. (Machines are counted with those kept for rolling, but for `maximum`.)
     pub used: u64,
     /// So much there is, on all nodes that the seed can have where these pods may be.
     pub available: u64,
@@ -164,7 +171,36 @@ pub struct Figure {
     pub needed_for_one_more: u64,
 }
 
-/// So many seeds for the demand; `None`: no number of them would do.
+/// How many machines of each pool a demand needs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodesPlan {
+    /// [`SCHEMA_OF_NODES`].
+    pub schema: &'static str,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Shoots that are asked for.
+    pub demand: DemandReport,
+    /// The pools of all seeds.
+    pub pools: Vec<PoolNodes>,
+}
+
+/// How many machines of a pool the demand needs on its seed alone, however many the pool, the cloud, the seed's addresses and its limit
+/// of shoots allow; other pools have all that they can have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoolNodes {
+    /// The seed.
+    pub seed: String,
+    /// The pool.
+    pub pool: String,
+    /// Type of its machines, if the scenario names it.
+    pub machine: Option<String>,
+    /// Machines that have room for the demand; one fewer has none.
+    pub needed: Needed,
+    /// The same, such that after the loss of any one zone everything that can move finds room; `None`: the seed has one zone.
+    pub needed_after_zone_loss: Option<Needed>,
+}
+
+/// So many seeds, or machines, for the demand; `None`: no number of them would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Needed {
     /// For its shoots without failure tolerance alone.
@@ -173,6 +209,7 @@ pub struct Needed {
     pub node: Option<u32>,
     /// For its shoots that survive a zone alone.
     pub zone: Option<u32>,
-    /// For all of them that such a seed can host, each seed with an equal share of each kind.
+    /// For all of them that such a seed can host. Of seeds each has an equal share of each kind; or each kind has seeds of its own, where
+    /// that needs fewer.
     pub together: Option<u32>,
 }
