@@ -11,12 +11,23 @@ pub mod threads;
 pub mod traffic;
 pub mod worlds;
 
+use std::ops::Range;
+
 /// How often a statistical test repeats: `usual`, or `thorough` with `cargo xtask test --deep`.
 pub fn effort(usual: usize, thorough: usize) -> usize {
     if is_deep() { thorough } else { usual }
 }
 
+/// Numbers of random cases: so many as [`effort`] says, from 0 on; with `--deep` from where no earlier commit began.
+pub fn numbers(usual: usize, thorough: usize) -> Range<u64> {
+    let first = std::env::var(DEEP).ok().map_or(0, |first| first.parse().expect("ZONEFALL_DEEP is a number"));
+    first..first + effort(usual, thorough) as u64
+}
+
 /// Whether tests may take long.
 pub fn is_deep() -> bool {
-    std::env::var_os("ZONEFALL_DEEP").is_some()
+    std::env::var_os(DEEP).is_some()
 }
+
+/// Set by `cargo xtask test --deep` to the number of the first random case.
+const DEEP: &str = "ZONEFALL_DEEP";

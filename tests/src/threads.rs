@@ -1,7 +1,13 @@
 //! Many small runs on the machine's cores.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+/// `work` of every one of these numbers, in their order, whichever thread did it.
+pub fn of_numbers<T: Send>(numbers: &Range<u64>, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    parallel((numbers.end - numbers.start) as usize, |k| work(numbers.start + k as u64))
+}
 
 /// `work` of every number below `count`, in order of the numbers, whichever thread did it.
 pub fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {

@@ -18,7 +18,7 @@ mod web;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 Developer commands of Zonefall.
@@ -79,8 +79,22 @@ fn deep() -> bool {
     std::env::args().any(|arg| arg == "--deep")
 }
 
-/// Tells tests so (`zonefall_tests::effort`).
+/// Tells tests so (`zonefall_tests::effort`), and which random cases are theirs.
 const DEEP: &str = "ZONEFALL_DEEP";
+
+/// The number of the first random case with `--deep`: another for each commit, so that nobody has run it before. Who sets the variable
+/// repeats a run.
+fn first_case() -> Result<String> {
+    if let Ok(number) = std::env::var(DEEP) {
+        return Ok(number);
+    }
+    let mut head = Command::new("git");
+    let output = head.args(["rev-parse", "HEAD"]).current_dir(root()).output().context("cannot start `git`")?;
+    let commit = String::from_utf8_lossy(&output.stdout).chars().take(7).collect::<String>();
+    let number = u64::from_str_radix(&commit, 16).context("`git rev-parse HEAD` names no commit")?;
+    // A million cases for each.
+    Ok(((number + 1) * 1_000_000).to_string())
+}
 
 /// The top of the repository.
 fn root() -> &'static Path {

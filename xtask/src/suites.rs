@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::steps::{Outcome, seconds, show};
-use crate::{cargo, deep};
+use crate::{DEEP, cargo, deep, first_case};
 
 /// Compiles whatever tests there are. The browser's stories are among them: their feature must not make another build of everything.
 const TESTS: [&str; 4] = ["test", "--workspace", "--features", "zonefall-browser/chromium"];
@@ -134,15 +134,17 @@ pub(crate) fn run(suites: &[&Suite], environment: &[(&str, OsString)]) -> Outcom
     if suites.is_empty() {
         bail!("there is no test program: something is wrong with the harness");
     }
+    let first_case = if deep() { Some(first_case()?) } else { None };
+    if let Some(number) = &first_case {
+        eprintln!("random cases from {number} on; {DEEP}={number} repeats them");
+    }
     let commands = suites.iter().map(|suite| {
         let mut command = Command::new(&suite.executable);
         // Times and events are unstable options of libtest; this turns them on in the program, and the compiler never sees it.
         command.env("RUSTC_BOOTSTRAP", "1").args(["-Zunstable-options", "--format=json", "--report-time"]);
         command.current_dir(&suite.folder).env("CARGO_MANIFEST_DIR", &suite.folder);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        if deep() {
-            command.env(crate::DEEP, "1");
-        }
+        command.envs(first_case.iter().map(|number| (DEEP, number)));
         (suite.name.clone(), command)
     });
     let waiting = Mutex::new(commands);

@@ -13,8 +13,8 @@ use zonefall_core::report::{EtcdReport, OutageKind};
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Fault, FaultTarget, Op, Scenario, ZonePower};
 use zonefall_core::sim::Options;
-use zonefall_tests::effort;
-use zonefall_tests::threads::parallel;
+use zonefall_tests::numbers;
+use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::{Dice, ms};
 
 /// Random cases: usually, and thoroughly.
@@ -160,7 +160,7 @@ fn is_interrupted(etcd: &EtcdReport, service: usize, made: f64) -> bool {
 #[test]
 fn the_report_calls_a_service_available_as_often_as_requests_find_it() {
     let [usual, thorough] = CASES;
-    let all = parallel(effort(usual, thorough), |number| differences(number as u64));
+    let all = of_numbers(&numbers(usual, thorough), differences);
     let wrong: Vec<String> = all.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use zonefall_core::capacity::{ShootLimit, plan};
 use zonefall_core::scenario::{RawScenario, Scenario};
 use zonefall_core::simulate;
-use zonefall_tests::effort;
-use zonefall_tests::threads::parallel;
+use zonefall_tests::numbers;
+use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::Dice;
 
 /// Seeds: usually, and thoroughly.
@@ -90,8 +90,8 @@ fn read(file: &Value) -> (RawScenario, Scenario) {
 #[test]
 fn what_fits_runs_without_a_pending_pod_and_one_more_does_not() {
     let [usual, thorough] = SEEDS;
-    let found = parallel(effort(usual, thorough), |number| {
-        let mut dice = Dice::new("capacity", number as u64);
+    let found = of_numbers(&numbers(usual, thorough), |number| {
+        let mut dice = Dice::new("capacity", number);
         let file = landscape(&mut dice);
         let Ok(_) = Scenario::from_json(&file.to_string()) else { return 0 };
         // What the seed runs for itself may have no room, and then nothing has.

@@ -15,9 +15,9 @@ use judge::{Case, Failure, Seen, judge};
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::sim::Stepping;
-use zonefall_tests::threads::parallel;
+use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::schedules;
-use zonefall_tests::{effort, is_deep};
+use zonefall_tests::{is_deep, numbers};
 
 /// Schedules that every run of the tests judges, half of them on three and half on five members.
 const USUAL: usize = 2_000;
@@ -27,14 +27,18 @@ const THOROUGH: usize = 10_000;
 const MOST_SHOWN: usize = 3;
 
 /// The schedule with this number.
-fn case(number: usize) -> Case {
+fn case(number: u64) -> Case {
     let stepping = if number % 4 < 2 { Stepping::FastForward } else { Stepping::EveryEvent };
-    Case { file: schedules::schedule(number as u64), stepping, bug: None, liveness: true }
+    Case { file: schedules::schedule(number), stepping, bug: None, liveness: true }
 }
 
 /// The smallest case that fails like this one, in words that let it be run again.
-fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
+fn shrunk(number: u64, case: &Case, failure: &Failure) -> String {
     let (small, how) = shrink::shrink(judge, case, failure);
+    if is_deep() {
+        let text = serde_json::to_string_pretty(&small.file).expect("a file is JSON");
+        fs::write(folder("schedules").join(format!("{number}.json")), text).expect("regressions are kept");
+    }
     let mode = if small.stepping == Stepping::FastForward { "on" } else { "off" };
     format!(
         "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --fast-forward {mode}, where this.json is\n{}",
@@ -43,17 +47,17 @@ fn shrunk(number: usize, case: &Case, failure: &Failure) -> String {
 }
 
 /// All of them, or those from the first to before the last that the environment variable names: `ZONEFALL_SCHEDULES=17..18`.
-fn numbers() -> Range<usize> {
-    let Ok(range) = std::env::var("ZONEFALL_SCHEDULES") else { return 0..effort(USUAL, THOROUGH) };
+fn asked() -> Range<u64> {
+    let Ok(range) = std::env::var("ZONEFALL_SCHEDULES") else { return numbers(USUAL, THOROUGH) };
     let bounds = range.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
     bounds.unwrap_or_else(|| panic!("ZONEFALL_SCHEDULES={range}: wanted a range like 17..18"))
 }
 
 #[test]
 fn random_schedules_break_nothing() {
-    let numbers = numbers();
-    let count = numbers.len();
-    let results = parallel(count, |k| judge(&case(numbers.start + k)));
+    let numbers = asked();
+    let results = of_numbers(&numbers, |number| judge(&case(number)));
+    let count = results.len();
     let mut seen = Seen::default();
     let mut failed = Vec::new();
     for (number, result) in numbers.zip(results) {
@@ -76,8 +80,8 @@ const MOST_NEEDED: usize = 4;
 
 /// A planted bug is found by the same schedules, by this property, and the schedule is shrunk to what the bug needs.
 fn check_planted(bug: PlantedBug, by: &str) {
-    let planted = |number: usize| Case { bug: Some(bug), liveness: false, ..case(number) };
-    let found = (0..BOUND).find_map(|number| match judge(&planted(number)) {
+    let planted = |number: u64| Case { bug: Some(bug), liveness: false, ..case(number) };
+    let found = (0..BOUND as u64).find_map(|number| match judge(&planted(number)) {
         Err(failure @ Failure::Violation { .. }) => Some((number, failure)),
         Err(_) | Ok(_) => None,
     });
@@ -100,8 +104,8 @@ fn planted_bugs_are_caught_in_twenty_of_twenty_seeds() {
     let blocks = if is_deep() { 0..SEEDS } else { 0..1 };
     for bug in [PlantedBug::VoteTwice, PlantedBug::CommitOldTerm, PlantedBug::ForgetVote] {
         let caught = |block: usize| {
-            let mut numbers = block * USUAL..(block + 1) * USUAL;
-            let planted = |number: usize| Case { bug: Some(bug), liveness: false, ..case(number) };
+            let mut numbers = (block * USUAL) as u64..((block + 1) * USUAL) as u64;
+            let planted = |number: u64| Case { bug: Some(bug), liveness: false, ..case(number) };
             numbers.any(|number| matches!(judge(&planted(number)), Err(Failure::Violation { .. })))
         };
         let missed: Vec<usize> = blocks.clone().filter(|block| !caught(*block)).collect();
@@ -134,14 +138,19 @@ fn planted_promise_before_the_sync_is_caught() {
     check_planted(PlantedBug::PromiseBeforeSync, "election safety");
 }
 
+/// `tests/regressions/<kind>/`.
+fn folder(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(kind)
+}
+
 /// The files of `tests/regressions/<kind>/`, with their paths.
 pub(crate) fn regressions(kind: &str) -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(kind);
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).expect("a file that can be read");
         (path.display().to_string(), serde_json::from_str(&text).expect("regressions are JSON"))
     };
-    let files: Vec<_> = fs::read_dir(folder).expect("there are regressions").flatten().map(|entry| read(entry.path())).collect();
+    let files: Vec<_> =
+        fs::read_dir(folder(kind)).expect("there are regressions").flatten().map(|entry| read(entry.path())).collect();
     assert!(!files.is_empty(), "no regressions");
     files
 }

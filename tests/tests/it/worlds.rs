@@ -9,8 +9,8 @@ use zonefall_core::report::Report;
 use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
-use zonefall_tests::effort;
-use zonefall_tests::threads::parallel;
+use zonefall_tests::numbers;
+use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::kube::world;
 
 /// Worlds whose files are checked.
@@ -91,8 +91,8 @@ fn generated_kubernetes_worlds_break_no_invariant() {
         run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
     };
     let [usual, thorough] = SIMULATED;
-    let saved = parallel(effort(usual, thorough), |number| {
-        let scenario = parsed(number as u64);
+    let saved = of_numbers(&numbers(usual, thorough), |number| {
+        let scenario = parsed(number);
         let [fast, mut full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| report(&scenario, stepping));
         assert_eq!(fast.violations, [], "world {number}");
         assert_eq!(unexplained(&fast), [""; 0], "world {number}");
