@@ -3,7 +3,7 @@
 use super::servers::Servers;
 use super::work::PodEnd;
 use super::{BEFORE, Causes, Incident, Outage, after};
-use crate::ids::{EtcdId, KubeClusterId, MemberId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
@@ -127,13 +127,7 @@ impl Causes {
                 Incident::Applied(change) => change,
                 _ => return None,
             };
-            let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
-            let what = match change {
-                MemberChange::Add(_) => "was added to the cluster",
-                MemberChange::Remove(_) => "was removed from the cluster",
-                MemberChange::Promote(_) => "was promoted to a voter",
-            };
-            Some((at, Clause { text: format!("{} {what}", self.name(member)), about: Some(member) }))
+            Some((at, self.changed(change)))
         })
     }
 
@@ -150,8 +144,39 @@ impl Causes {
                 format!("{} came back in a later term", self.name(member))
             }
             _ if outage.late => "requests had to wait longer than the probe's deadline".to_owned(),
-            _ => "no active fault".to_owned(),
+            _ => self.standing(outage).unwrap_or_else(|| "no active fault".to_owned()),
         }
+    }
+
+    /// What goes on for longer than the last election: a change of membership not long ago, or paths that have always lost packets.
+    fn standing(&self, outage: &Outage) -> Option<String> {
+        let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
+        let changed = self.incidents.iter().rev().find_map(|(at, cluster, incident)| match incident {
+            Incident::Applied(change) if *cluster == outage.cluster && recent(*at) => Some(self.changed(*change).text),
+            _ => None,
+        });
+        changed.or_else(|| self.lossy_path(outage.cluster))
+    }
+
+    /// Where members of a cluster lose packets without a fault, the most of all.
+    fn lossy_path(&self, cluster: EtcdId) -> Option<String> {
+        let (zones, network) = (&self.clusters[cluster].zones, &self.scenario.network);
+        let pairs = zones.iter().flat_map(|a| zones.iter().map(move |b| (*a, *b)));
+        let loss = |(a, b): (ZoneId, ZoneId)| network.paths[usize::from(a.0) * self.scenario.zones.len() + usize::from(b.0)].loss;
+        let (a, b) = pairs.filter(|pair| loss(*pair) > 0.0).max_by(|x, y| loss(*x).total_cmp(&loss(*y)))?;
+        let name = |zone: ZoneId| &self.scenario.zones[zone].name;
+        Some(format!("{} % loss between {} and {}", (loss((a, b)) * 1e4).round() / 1e2, name(a), name(b)))
+    }
+
+    /// A change of membership.
+    fn changed(&self, change: MemberChange) -> Clause {
+        let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
+        let what = match change {
+            MemberChange::Add(_) => "was added to the cluster",
+            MemberChange::Remove(_) => "was removed from the cluster",
+            MemberChange::Promote(_) => "was promoted to a voter",
+        };
+        Clause { text: format!("{} {what}", self.name(member)), about: Some(member) }
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how

@@ -10,7 +10,7 @@ use zonefall_core::ids::{EtcdId, FaultId, VolumeId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RequestResult};
-use zonefall_core::report::ViolationReport;
+use zonefall_core::report::{Report, ViolationReport};
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario, VolumeLost};
 use zonefall_core::sim::{MemberStatus, Options, Role, Stepping};
@@ -46,6 +46,8 @@ pub(crate) enum Failure {
         /// What was seen.
         text: String,
     },
+    /// An outage of which the report says that nothing was under way.
+    Unexplained(String),
     /// The two modes give different reports.
     Differ(String),
     /// After the calm the cluster does not work, although it should.
@@ -70,6 +72,7 @@ impl fmt::Display for Failure {
             Self::Refused(why) => write!(f, "the file is refused: {why}"),
             Self::Panic(what) => write!(f, "panic: {what}"),
             Self::Violation { at, property, text } => write!(f, "{property} at {at:?}: {text}"),
+            Self::Unexplained(outage) => write!(f, "an outage without a cause: {outage}"),
             Self::Differ(how) => write!(f, "the modes differ: {how}"),
             Self::NotLive(why) => write!(f, "does not work in the end: {why}"),
             Self::Electing(why) => write!(f, "an election is not over in the end: {why}"),
@@ -146,15 +149,27 @@ fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
         }
     }
     // Of the invariants only the report knows all: bytes are counted, not recorded.
-    if let Some(violation) = run.report().violations.pop() {
+    let mut report = run.report();
+    if let Some(violation) = report.violations.pop() {
         let ViolationReport { property, text, .. } = violation;
         return Err(Failure::Violation { at: run.simulation().now(), property, text });
+    }
+    if let Some(outage) = unexplained(&report).next() {
+        return Err(Failure::Unexplained(outage));
     }
     watch.seen.events = run.simulation_mut().events();
     if case.liveness {
         watch.works(scenario, &run.simulation_mut().members(EtcdId(0)))?;
     }
     Ok(watch.seen)
+}
+
+/// Outages with causes that name nothing that was under way.
+pub(crate) fn unexplained(report: &Report) -> impl Iterator<Item = String> {
+    let etcd = report.etcd.values().flat_map(|etcd| &etcd.outages).map(|o| (o.from_s, format!("{:?}", o.kind), &o.root_cause));
+    let apis = report.api.values().flat_map(|api| &api.outages).map(|o| (o.from_s, format!("API {}", o.verb), &o.root_cause));
+    let all = etcd.chain(apis).filter(|(.., cause)| cause.is_empty() || cause.contains("no active fault"));
+    all.map(|(from_s, what, cause)| format!("{what} at {from_s} s: {cause}"))
 }
 
 /// Pauses of a run to look for violations.
