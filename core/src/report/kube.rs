@@ -177,6 +177,9 @@ pub struct ComponentReport {
     pub lost: u64,
     /// Of those, how many were ready again, or replaced, before the run ended.
     pub recovered: u64,
+    /// Of those that recovered, how many did so on another node.
+    #[serde(default)]
+    pub moved: u64,
     /// Longest time until its API knew, in seconds; null: it never had to.
     pub detect_s: Option<f64>,
     /// Longest time until a replacement had a node, in seconds.

@@ -84,8 +84,12 @@ fn a_zone_without_power_has_no_clients() {
 
 /// Shoots of which `count` survive nothing and have all in zone za, which is cut off for 5 min.
 fn landscape(count: u32) -> Report {
+    ran(&landscape_file(count))
+}
+
+fn landscape_file(count: u32) -> Value {
     let components = json!([{"name": "etcd-main"}, {"name": "kube-apiserver"}]);
-    ran(&json!({
+    json!({
         "name": "landscape", "duration": "20m", "prices": {"books": []},
         "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
         "seeds": [{
@@ -94,7 +98,7 @@ fn landscape(count: u32) -> Report {
         }],
         "shoots": [{"name": "s", "count": count, "only_listed": true, "components": components}],
         "faults": [{"at": "10m", "for": "5m", "kind": "zone_partition", "zone": "za"}],
-    }))
+    })
 }
 
 #[test]
@@ -125,8 +129,28 @@ fn many_control_planes_are_summed_up_by_failure_tolerance() {
     let said = "control planes: Failure tolerance none: API writes of 12 of 12 control planes were unavailable, median 5 min, longest 5 min;";
     assert!(verdict.starts_with(said), "{verdict}");
     assert_eq!(verdict.lines().count(), 1, "{verdict}");
+    assert!(verdict.contains("; 24 pods were lost, 24 of them recovered. "), "{verdict}");
     assert!(
         verdict.ends_with("Writes of 12 of 13 etcd clusters were unavailable, longest 5 min; nothing was lost."),
         "{verdict}"
     );
+}
+
+#[test]
+fn pods_that_moved_are_told_from_those_that_came_back() {
+    let server = |fault: &[Value]| {
+        let mut file = landscape_file(1);
+        file["faults"] = json!(fault);
+        ran(&file)
+    };
+    let pods = server(&[]).pods;
+    let node = &pods.iter().find(|pod| pod.name.starts_with("kube-apiserver")).expect("it has one").node;
+    let counts = |mut crash: Value| {
+        (crash["at"], crash["kind"], crash["node"]) = (json!("5m"), json!("node_crash"), json!(node));
+        let report = server(&[crash]);
+        let of = report.components.iter().find(|component| component.component == "kube-apiserver").expect("it was lost");
+        (of.lost, of.recovered, of.moved)
+    };
+    assert_eq!(counts(json!({"for": "2m"})), (1, 1, 0));
+    assert_eq!(counts(json!({})), (1, 1, 1));
 }

@@ -358,7 +358,7 @@ fn the_data_that_is_taken_home_is_the_reports() {
     let cluster = &report.etcd["etcd-main"];
     let outages = rows(Tab::Availability);
     let first = &cluster.outages[0];
-    assert_eq!(outages[0], ["service", "from_s", "to_s", "completed", "root_cause"]);
+    assert_eq!(outages[0], ["service", "from_s", "to_s", "completed", "root_cause", "unavailable_s"]);
     assert_eq!(outages[1][..4], ["writes".to_owned(), first.from_s.to_string(), first.to_s.to_string(), "true".to_owned()]);
     assert!(outages[1][4].starts_with("zone eu-west-1a lost power"), "{outages:?}");
     assert_eq!((outages.len(), rows(Tab::Events).len()), (1 + cluster.outages.len(), 1 + report.story.len()));

@@ -148,6 +148,7 @@ impl Kube {
         }
         let component = |((cluster, workload), rows): ((KubeClusterId, WorkloadId), Vec<&Row>)| {
             let spec = &scenario.kube.clusters[cluster];
+            let recovered = || rows.iter().filter(|row| row.at(Step::Ready).is_some());
             let longest = |step: Step| rows.iter().filter_map(|row| row.at(step).map(|at| at.since(row.lost))).max().map(length);
             let name = &spec.workloads[workload];
             ComponentReport {
@@ -155,7 +156,8 @@ impl Kube {
                 namespace: scenario.kube.word(name.namespace).to_owned(),
                 component: name.name.clone(),
                 lost: rows.len() as u64,
-                recovered: rows.iter().filter(|row| row.at(Step::Ready).is_some()).count() as u64,
+                recovered: recovered().count() as u64,
+                moved: recovered().filter(|row| row.moved).count() as u64,
                 detect_s: longest(Step::Detected),
                 reschedule_s: longest(Step::Scheduled),
                 ready_s: longest(Step::Ready),

@@ -81,6 +81,8 @@ pub struct Row {
     pub steps: [Option<Time>; Step::ALL.len()],
     /// What took its place.
     pub replacement: Option<PodName>,
+    /// On another node.
+    pub moved: bool,
     /// Why no node suited the replacement, last.
     pub refused: Option<Reason>,
 }
@@ -141,7 +143,13 @@ impl Recovery {
     fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving) {
         match fact {
             PodFact::Created => self.replace(at, cluster, pod),
-            PodFact::Bound(_) => self.replacement(at, cluster, pod, Step::Scheduled),
+            PodFact::Bound(node) => {
+                if let Some(index) = self.replacing.get(&(cluster, pod)) {
+                    let row = &mut self.rows[*index];
+                    row.moved = row.node != node;
+                }
+                self.replacement(at, cluster, pod, Step::Scheduled);
+            }
             PodFact::Unschedulable(reason) => {
                 if let Some(row) = self.replacing.get(&(cluster, pod)) {
                     self.rows[*row].refused = Some(reason);
@@ -182,7 +190,7 @@ impl Recovery {
         }
         self.open.insert((cluster, pod), self.rows.len());
         let steps = [None; Step::ALL.len()];
-        self.rows.push(Row { cluster, pod, node, why, lost: at, steps, replacement: None, refused: None });
+        self.rows.push(Row { cluster, pod, node, why, lost: at, steps, replacement: None, moved: false, refused: None });
     }
 
     /// The lost pod itself takes a step. One that is ready again, or gone with a successor on its way, is followed no longer.

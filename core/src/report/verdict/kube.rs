@@ -66,6 +66,7 @@ struct Group<'a> {
     outages_s: Vec<f64>,
     pods_lost: u64,
     pods_recovered: u64,
+    pods_moved: u64,
     /// Reasons of pods without a node.
     pending: Vec<&'a str>,
 }
@@ -83,6 +84,7 @@ fn by_tolerance(report: &Report) -> Vec<Sentence> {
         if let Some(group) = tolerance(&component.namespace).and_then(|of| groups.get_mut(&of)) {
             group.pods_lost += component.lost;
             group.pods_recovered += component.recovered;
+            group.pods_moved += component.moved;
         }
     }
     for pod in &report.pods {
@@ -113,7 +115,9 @@ impl Group<'_> {
         let pods = if self.pods_lost == 0 {
             "no pod was lost".to_owned()
         } else {
-            format!("{} pods were lost, {} of them recovered", self.pods_lost, self.pods_recovered)
+            let Self { pods_lost, pods_recovered, pods_moved, .. } = &self;
+            let moved = if *pods_moved == 0 { String::new() } else { format!(", {pods_moved} on other nodes") };
+            format!("{pods_lost} pods were lost, {pods_recovered} of them recovered{moved}")
         };
         let pending = if self.pending.is_empty() {
             String::new()
@@ -136,4 +140,19 @@ fn etcd(report: &Report) -> Sentence {
         let longest = text::seconds(times.iter().copied().fold(0.0, f64::max));
         format!("Writes of {} of {all} etcd clusters were unavailable, longest {longest}; {lost}.", times.len())
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_that_moved_are_told_from_those_that_came_back() {
+        let group = Group { control_planes: 3, pods_lost: 4, pods_recovered: 3, pods_moved: 2, ..Group::default() };
+        assert_eq!(
+            group.describe(FailureTolerance::Node),
+            "Failure tolerance node: API writes of all 3 control planes were always available; 4 pods were lost, 3 of them recovered, 2 on \
+             other nodes."
+        );
+    }
 }

@@ -62,10 +62,11 @@ fn recovery(report: &Report) -> Rows {
 }
 
 fn availability(cluster: &EtcdReport) -> Rows {
-    let mut rows = heads(&["service", "from_s", "to_s", "completed", "unavailable_s", "root_cause"]);
+    let mut rows = heads(&["service", "from_s", "to_s", "completed", "root_cause", "unavailable_s"]);
     rows.extend(cluster.outages.iter().map(|o| {
-        let times = [o.from_s.to_string(), o.to_s.to_string(), o.completed.to_string(), o.unavailable_s.to_string()];
-        [outage(o.kind).to_owned()].into_iter().chain(times).chain([o.root_cause.clone()]).collect()
+        let times = [o.from_s.to_string(), o.to_s.to_string(), o.completed.to_string()];
+        let how = [o.root_cause.clone(), o.unavailable_s.to_string()];
+        [outage(o.kind).to_owned()].into_iter().chain(times).chain(how).collect()
     }));
     rows
 }
