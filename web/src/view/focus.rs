@@ -21,9 +21,16 @@ pub fn press(selector: &str) {
     }
 }
 
-/// Focuses it once what is being drawn is drawn.
+/// Focuses it once what is being drawn is drawn; again if that is drawn late and takes the focus away.
 pub fn focus_soon(selector: &'static str) {
-    gloo::timers::callback::Timeout::new(0, move || focus(selector)).forget();
+    for ms in [0, 100, 1_000] {
+        let again = move || {
+            if ms == 0 || focus_is_lost() {
+                focus(selector);
+            }
+        };
+        gloo::timers::callback::Timeout::new(ms, again).forget();
+    }
 }
 
 /// Whether nothing has the focus: what had it went away.
