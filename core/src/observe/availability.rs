@@ -92,7 +92,7 @@ impl Availability {
     pub fn unavailable_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
         let state = &self.clusters[cluster];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
-        let late = asked(service).map_or(Duration::ZERO, |asked| self.late(cluster, asked).counted(&self.rules));
+        let late = asked(service).map_or(Duration::ZERO, |asked| self.late(cluster, asked, now).counted(&self.rules));
         length(state.unavailable[place(service)] + under_way + late)
     }
 
@@ -106,7 +106,7 @@ impl Availability {
             }
         }
         for (k, service) in ASKED.into_iter().enumerate() {
-            let late = self.late(cluster, k);
+            let late = self.late(cluster, k, now);
             let counted = late.outages().iter().map(|outage| (outage, late.length(outage, &self.rules)));
             rows.extend(counted.filter(|(_, lasted)| *lasted > Duration::ZERO).map(|(outage, lasted)| {
                 let cause = || self.causes.of(&outage.explained(cluster, service));
@@ -125,14 +125,14 @@ impl Availability {
     }
 
     /// What late requests for a service, by its place in [`ASKED`], tell until now.
-    fn late(&self, cluster: EtcdId, asked: usize) -> Late {
+    fn late(&self, cluster: EtcdId, asked: usize, now: Time) -> Late {
         let EtcdAvailability { late, vantages, .. } = &*self.clusters[cluster];
-        late[asked].settled(&self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to))
+        late[asked].settled(now, &self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to))
     }
 
     /// The same for clients at each of these vantages.
     pub fn vantages(&self, cluster: EtcdId, vantages: &[Vantage], now: Time) -> Vec<VantageReport> {
-        let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked));
+        let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked, now));
         let row = |(from, without): (Vantage, [Duration; 3])| {
             let s = |asked: usize| length(without[asked] + late[asked].at(from, &self.rules));
             VantageReport {
@@ -199,7 +199,9 @@ impl Availability {
             if state.late.iter().all(|late| late.open().is_none()) {
                 continue;
             }
-            for (late, service) in Arc::make_mut(state).late.iter_mut().zip(ASKED) {
+            let EtcdAvailability { late, vantages, .. } = Arc::make_mut(state);
+            for (asked, (late, service)) in late.iter_mut().zip(ASKED).enumerate() {
+                late.settle_all(now, &self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to));
                 for outage in late.over(now, &self.rules) {
                     outage.cause = Some(self.causes.of(&outage.explained(cluster, service)));
                 }
@@ -243,7 +245,7 @@ impl Observer for Availability {
                 }
             }
             Record::FaultStarted(fault) => self.isolated.began(fault),
-            Record::FaultEnded(fault) => self.isolated.ended(*fault, at),
+            Record::FaultEnded(fault) => self.isolated.ended(*fault, at, &self.rules),
             _ => {}
         }
     }

@@ -32,7 +32,7 @@ impl Gap {
         }
     }
 
-    /// For how long between two times it was there.
+    /// How much of it lies between two times.
     fn between(&self, from: Time, to: Time) -> Duration {
         let recent = self.over.iter().rev().take_while(|(_, end)| *end > from).copied();
         let all = self.since.map(|since| (since, to)).into_iter().chain(recent);

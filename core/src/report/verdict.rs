@@ -169,7 +169,7 @@ impl Span {
 fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
     match all {
         [] => vec![say(format!("{what} were always available{whom}."))],
-        [one] if one.completed => {
+        [one] if one.completed || one.unavailable_s < one.to_s - one.from_s => {
             vec![say(format!("{what} were unavailable for ")), at(one.from_s, one.length()), say(format!("{whom}."))]
         }
         [one] => vec![

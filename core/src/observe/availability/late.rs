@@ -40,7 +40,10 @@ impl Rules {
     /// Of a scenario.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let probe = scenario.probe;
-        let last = scenario.clients.iter().map(|client| client.timeout * u64::from(client.retries + 1));
+        let last = scenario.clients.iter().map(|client| {
+            let each = client.timeout.min(scenario.etcd[client.etcd].options.request_timeout);
+            each * u64::from(client.retries + 1)
+        });
         Self {
             deadline: probe.deadline,
             horizon: last.fold(probe.deadline, Duration::max),
@@ -86,7 +89,8 @@ impl Isolated {
         }
     }
 
-    pub(super) fn ended(&mut self, id: FaultId, at: Time) {
+    pub(super) fn ended(&mut self, id: FaultId, at: Time, rules: &Rules) {
+        self.faults.retain(|(.., until)| *until + rules.horizon >= at);
         for (.., until) in self.faults.iter_mut().filter(|(fault, ..)| *fault == id) {
             *until = at;
         }
@@ -140,13 +144,13 @@ impl Late {
     /// A request of a zone has ended. `interrupted`: for how long between two times the service was not there for clients in the zone.
     pub(super) fn ended(&mut self, zone: ZoneId, request: Request, rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
         let recent = &mut self.zones.entry(zone).or_default().recent;
-        let place = recent.iter().rposition(|other| other.from <= request.from).map_or(0, |before| before + 1);
+        let place = recent.partition_point(|other| other.from <= request.from);
         recent.insert(place, request);
-        self.settle(zone, request.to, rules, interrupted);
+        self.settle(zone, (request.to, Time::MAX), rules, interrupted);
     }
 
-    /// Counts what can be overtaken no longer.
-    fn settle(&mut self, id: ZoneId, now: Time, rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
+    /// Counts what can be overtaken no longer by requests that have not ended at `now`, and tells of no time after `end`.
+    fn settle(&mut self, id: ZoneId, (now, end): (Time, Time), rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
         let zone = self.zones.get_mut(&id).expect("it has asked");
         loop {
             // All that were made before the next one are known when it can last no longer.
@@ -154,7 +158,7 @@ impl Late {
             let next = zone.recent.get(1).copied();
             let until = |request: &Request| next.map_or(Time::MAX, |next| next.from).min(ends(request));
             let Some(request) = zone.recent.pop_front_if(|request| until(request) + rules.horizon < now) else { return };
-            let until = until(&request);
+            let until = until(&request).min(end);
             if rules.in_time(&request) {
                 continue;
             }
@@ -187,11 +191,19 @@ impl Late {
         }
     }
 
-    /// The same with what is known at the end of a run.
-    pub(super) fn settled(&self, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) -> Self {
+    /// Counts what can be overtaken no longer in any zone.
+    pub(super) fn settle_all(&mut self, now: Time, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) {
+        let asked: Vec<ZoneId> = self.zones.iter().filter(|(_, zone)| !zone.recent.is_empty()).map(|(id, _)| *id).collect();
+        for zone in asked {
+            self.settle(zone, (now, Time::MAX), rules, |from, to| interrupted(zone, from, to));
+        }
+    }
+
+    /// The same with all that is known now.
+    pub(super) fn settled(&self, now: Time, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) -> Self {
         let mut all = self.clone();
         for zone in self.zones.keys() {
-            all.settle(*zone, Time::MAX, rules, |from, to| interrupted(*zone, from, to));
+            all.settle(*zone, (Time::MAX, now), rules, |from, to| interrupted(*zone, from, to));
         }
         all
     }
@@ -207,9 +219,10 @@ impl Late {
         self.outages.iter_mut().rev().take_while(|outage| outage.cause.is_none()).filter(move |outage| over(outage))
     }
 
-    /// Since when the outage lasts that is not explained yet.
+    /// Since when an outage may last that is not explained yet.
     pub(super) fn open(&self) -> Option<Time> {
-        self.outages.iter().rev().take_while(|outage| outage.cause.is_none()).map(|outage| outage.from).last()
+        let open = self.outages.iter().rev().take_while(|outage| outage.cause.is_none()).map(|outage| outage.from);
+        open.chain(self.zones.values().filter_map(|zone| Some(zone.recent.front()?.from))).min()
     }
 
     /// How long the service was too slow, as it counts.

@@ -384,3 +384,20 @@ fn requests_made_right_before_an_interruption_or_in_it_tell_nothing_new() {
     let (unavailable_s, rows) = writes(Target::All, &records);
     assert_eq!((unavailable_s, rows.len()), (1.0, 1), "{rows:?}");
 }
+
+#[test]
+fn late_requests_tell_nothing_of_the_time_after_the_report() {
+    let (unavailable_s, rows) = writes(Target::All, &[asked(599_800, 599_900, RequestResult::TimedOut)]);
+    assert!((unavailable_s - 0.2).abs() < 1e-9, "{unavailable_s}");
+    assert_eq!(&*rows[0].1, "200 ms");
+}
+
+#[test]
+fn an_outage_keeps_its_cause_when_nobody_asks_any_more() {
+    let asks = (50..60).map(|s| asked(s * 1_000, s * 1_000 + 4_000, RequestResult::Ok));
+    let later = [over(70_000, 0), service(400_000, Service::Quorum, false), service(400_001, Service::Quorum, true)];
+    let records: Vec<_> = [fault(0, 50_000, slow(0, 1_500))].into_iter().chain(asks).chain(later).collect();
+    let (_, rows) = writes(Target::All, &records);
+    let late: Vec<_> = rows.iter().filter(|(from_s, ..)| *from_s < 400.0).collect();
+    assert!(matches!(late[..], [(_, _, cause)] if cause.starts_with("disk of etcd-main-0 became slow")), "{rows:?}");
+}

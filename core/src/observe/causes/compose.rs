@@ -155,7 +155,7 @@ impl Causes {
             Incident::Applied(change) if *cluster == outage.cluster && recent(*at) => Some(self.changed(*change).text),
             _ => None,
         });
-        changed.or_else(|| self.lossy_path(outage.cluster))
+        changed.or_else(|| self.lossy_path(outage.cluster).filter(|_| outage.service != Service::Quorum))
     }
 
     /// Where members of a cluster lose packets without a fault, the most of all.
