@@ -2,7 +2,7 @@
 //! `pkg/scheduler/controller/shoot/reconciler.go`).
 //!
 //! ```text
-//!  seeds --filter: zones, capacity--> --strategy: same region--> --score: the fewest zones first, then the fewest shoots--> seed
+//!  seeds --filter: zones, capacity--> --strategy: same region--> --score: the least zone tolerance first, then the fewest shoots--> seed
 //! ```
 
 use super::gardener::{SeedRejection, ZoneTolerance};
