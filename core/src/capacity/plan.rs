@@ -315,10 +315,10 @@ fn machines_for(ground: &Ground<'_>, pool: usize, shoots: &Shoots, loses_zone: b
     let fits = |count: u64| ground.fits(ground.site.start(&ground.supply, &machines(count), &[], shoots), loses_zone);
     let mut enough = 1;
     while !fits(enough) {
-        enough *= 2;
-        if enough > MOST_NODES {
+        if enough == MOST_NODES {
             return None;
         }
+        enough = (2 * enough).min(MOST_NODES);
     }
     Some(fewest(enough / 2, enough, fits) as u32)
 }
