@@ -8,7 +8,7 @@
 //! the lock, nothing is applied and nothing read. [`backend_commit`](super::backend_commit) decides when.
 
 use crate::command_bytes::database_growth;
-use crate::raft::log::{Command, Token};
+use crate::raft::entry::{Command, Token};
 use zonefall_kernel::time::Time;
 
 /// What a process has applied and not committed.
@@ -37,7 +37,7 @@ impl Backend {
 
     /// A command was applied.
     pub fn applied(&mut self, command: Command) {
-        let bytes = database_growth(command);
+        let bytes = database_growth(command).grows;
         self.dirty += bytes;
         self.operations += u32::from(bytes > 0);
     }

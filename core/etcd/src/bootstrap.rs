@@ -9,8 +9,10 @@ use crate::backend::Backend;
 use crate::cluster::EtcdCluster;
 use crate::cost::Cores;
 use crate::ctx::{EtcdCtx, EtcdOutbox};
+use crate::database::Database;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
+use crate::flow::{COMPACTION_INTERVAL, Flow};
 use crate::member::{Member, MemberState, Process, Reads, Server};
 use crate::passive::Passive;
 use crate::raft::clock::Clock;
@@ -90,6 +92,8 @@ impl EtcdCluster {
             .collect();
         let pairs = || (0..n).flat_map(|from| (0..n).map(move |to| (from, to)));
         let open = |index: usize| settled && spec.members[index].initial && !stands_by(index as u8);
+        let phases = Draws::new(seed, Purpose::Phase, COMPACTION | u64::from(id.0));
+        let compaction_phase = phases.draw(0).below(COMPACTION_INTERVAL.as_nanos());
         let mut cluster = Self {
             id,
             options: Arc::new(spec.options.clone()),
@@ -111,6 +115,7 @@ impl EtcdCluster {
             transfers: Vec::new(),
             transfers_begun: 0,
             quiescence: None,
+            flow: Flow::new(Duration::from_nanos(compaction_phase)),
             last_heartbeat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
@@ -215,7 +220,7 @@ impl EtcdCluster {
             behind: None,
             stopping: None,
             peer_checks: 0,
-            database_bytes: content.database_bytes,
+            database: content.database,
             snapshot_index: content.snapshot_index,
             keeps_entries_until: now,
         }));
@@ -233,6 +238,8 @@ fn stands_by(spec: &EtcdClusterSpec, index: u8) -> bool {
 
 /// Active-passive clusters among the random draws.
 const PASSIVE: u64 = 1 << 48;
+/// Compactions among the random draws.
+const COMPACTION: u64 = 1 << 50;
 /// Leaders' checks of their quorum among the random draws.
 const CHECK_QUORUM: u64 = 1 << 49;
 
@@ -255,7 +262,7 @@ fn initial_content(spec: &EtcdClusterSpec, conf_state: ConfState, index: u8) -> 
         // Every history has the same hash at the same index: they are histories of one cluster.
         log: Log::compacted(revision, term, revision),
         conf_state,
-        database_bytes,
+        database: Database::new(database_bytes),
         snapshot_index: revision,
         timeouts_drawn: 0,
     }

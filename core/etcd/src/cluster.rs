@@ -4,13 +4,14 @@
 //! and that of a process), [`ready`](super::ready) (raft, disk and apply), [`backend_commit`](super::backend_commit),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle) (processes
 //! and volumes), [`place`](super::place) (hosts), [`snapshot`](super::snapshot), [`membership`](super::membership),
-//! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events),
+//! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flow`](super::flow) (writes that need none),
 //! [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and
 //! [`migration`](super::migration) (to another seed). [`dispatch`](super::dispatch) says which of them handles which event.
 
 use std::sync::Arc;
 
 use crate::availability::Services;
+use crate::flow::Flow;
 use crate::member::{Member, Server};
 use crate::options::EtcdOptions;
 use crate::passive::Passive;
@@ -66,7 +67,8 @@ pub struct EtcdCluster {
     /// Databases sent so far: each transfer has its number.
     pub(super) transfers_begun: u32,
     pub(super) quiescence: Option<Quiescence>,
-    /// Last index and read round of the leader at its last beat: no rest while they move.
+    pub(super) flow: Flow,
+    /// Last index (of what does not flow) and read round of the leader at its last beat: no rest while they move.
     pub(super) last_heartbeat: (u64, u64),
     pub(super) services: Services,
     pub(super) changes: Vec<Pending>,

@@ -1,6 +1,8 @@
 //! Bytes of a command where it is stored and where it is watched: what the database grows by, and what a watch receives.
 
-use crate::raft::log::Command;
+use crate::database::Growth;
+use crate::raft::encoding;
+use crate::raft::entry::Command;
 use zonefall_scenario::Change;
 
 /// What a watch covers.
@@ -15,20 +17,35 @@ pub enum WatchScope {
 /// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
 const DATABASE_OVERHEAD: u64 = 64;
 
-/// Bytes the database grows by when a command is applied.
-pub(crate) fn database_growth(command: Command) -> u64 {
-    match command {
-        Command::Empty | Command::Conf(_) => 0,
-        Command::Grant => DATABASE_OVERHEAD,
-        Command::Delete { keys, .. } => stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD,
-        Command::Put { .. } | Command::Txn { .. } => stored_bytes(command) + DATABASE_OVERHEAD,
-    }
+/// What a command does to the database when it is applied. What supersedes nothing is what creates; a lease ends by itself.
+pub fn database_growth(command: Command) -> Growth {
+    let own = stored_bytes(command) + DATABASE_OVERHEAD;
+    let (grows, supersedes) = match command {
+        Command::Empty | Command::Conf(_) | Command::Compact => (0, 0),
+        Command::Grant => (DATABASE_OVERHEAD, DATABASE_OVERHEAD),
+        Command::Delete { keys, .. } => {
+            let tombstones = stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD;
+            (tombstones, tombstones)
+        }
+        Command::Put { .. } | Command::Txn { change: Change::Update | Change::Own, .. } => (own, own),
+        Command::Txn { change: Change::Create, .. } => (own, 0),
+        // Its tombstone goes, too.
+        Command::Txn { change: Change::Delete, value_bytes, .. } => (own, 2 * own + u64::from(value_bytes)),
+        Command::Flowing { grows, supersedes, .. } => (grows.into(), supersedes.into()),
+    };
+    Growth { grows, supersedes }
+}
+
+/// Bytes of a command in the log, encoded as a request.
+pub fn logged_bytes(command: Command) -> u64 {
+    encoding::request_bytes(command)
 }
 
 /// Bytes of the keys and values that a command stores, which is what a watch of all keys receives.
 pub fn stored_bytes(command: Command) -> u64 {
     match command {
-        Command::Empty | Command::Conf(_) | Command::Grant => 0,
+        // What flows is told at a rate, too.
+        Command::Empty | Command::Conf(_) | Command::Grant | Command::Compact | Command::Flowing { .. } => 0,
         Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
         Command::Txn { change: Change::Delete, key_bytes, .. } => key_bytes.into(),
         Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes, .. } => {

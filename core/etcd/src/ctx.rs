@@ -2,7 +2,7 @@
 //! brings about.
 
 use crate::event::{Answer, EtcdEvent, Watched};
-use crate::raft::log::Token;
+use crate::raft::entry::Token;
 use crate::record::EtcdRecord;
 use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::time::Time;
@@ -48,6 +48,8 @@ pub struct EtcdEffects {
     pub watched: Vec<Watched>,
     /// Clusters in which something has changed that a client would notice.
     pub service_changed: Vec<EtcdId>,
+    /// Clusters in which what flows costs messages from now on, or costs none any more.
+    pub flow_changed: Vec<EtcdId>,
     /// Whether anybody wants [`EtcdRecord::Raft`].
     pub raft_records: bool,
 }
@@ -55,6 +57,10 @@ pub struct EtcdEffects {
 impl EtcdEffects {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.stopped.is_empty() && self.watched.is_empty() && self.service_changed.is_empty()
+        self.answers.is_empty()
+            && self.stopped.is_empty()
+            && self.watched.is_empty()
+            && self.service_changed.is_empty()
+            && self.flow_changed.is_empty()
     }
 }

@@ -35,6 +35,10 @@ impl EtcdCluster {
                 let waits = member.join.is_due(generation) && !member.halted && (member.learner || !member.published);
                 waits.then(|| format!("{} asks to be added as a member or promoted to a voter", name(index)))
             }
+            EtcdEvent::Flow(generation) => self.flow_is_due(generation).then(|| {
+                let cluster = &scenario.etcd[self.id].name;
+                format!("API servers write to {cluster}")
+            }),
             EtcdEvent::Passive { timer, generation } => {
                 self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
             }

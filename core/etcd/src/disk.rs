@@ -1,5 +1,6 @@
 //! A member's volume: how fast it is, and what it holds when no process runs.
 
+use crate::database::Database;
 use crate::raft::ConfState;
 use crate::raft::log::Log;
 use crate::volume::{Slowdown, Work};
@@ -19,8 +20,8 @@ pub struct Persisted {
     pub log: Log,
     /// Who was in the cluster.
     pub conf_state: ConfState,
-    /// Bytes of the database.
-    pub database_bytes: u64,
+    /// The database.
+    pub database: Database,
     /// Index of the last snapshot.
     pub snapshot_index: u64,
     /// Election timeouts that processes on this volume have drawn.
@@ -103,6 +104,11 @@ impl Disk {
     pub fn slowdown(&self) -> Slowdown {
         let (factors, added) = (self.slowed.iter().map(|(_, _, factor)| factor), self.slowed.iter().map(|(_, add, _)| *add));
         Slowdown { factor: factors.product(), add: added.fold(Duration::ZERO, Duration::saturating_add) }
+    }
+
+    /// Whether a fault slows it down.
+    pub fn is_slow(&self) -> bool {
+        !self.slowed.is_empty()
     }
 
     /// A fault slows it down.

@@ -5,7 +5,7 @@ use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::MemberId;
 
 use crate::passive::PassiveTimer;
-use crate::raft::log::{Command, Token};
+use crate::raft::entry::{Command, Token};
 
 /// Timers and arrivals of a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,8 @@ pub enum EtcdEvent {
         /// Number of the life of the member's process: the request ends with it.
         life: u32,
     },
+    /// Something that flows is due.
+    Flow(Generation),
     /// Something of an active-passive cluster is due.
     Passive {
         /// What is due.

@@ -18,7 +18,7 @@ const ADJUST_TICKS_CHECKS: u32 = 100;
 impl EtcdCluster {
     /// One more fault holds a member's process down (and ends it, if it runs).
     pub fn hold_down(&mut self, index: u8, reason: StopReason, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         self.members[index as usize].held_down += 1;
         self.stop(index, reason, ctx);
         self.notify_controller(ctx);
@@ -51,7 +51,7 @@ impl EtcdCluster {
 
     /// The process serves.
     pub(super) fn started(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         self.boot(index, ctx.now);
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
         let committed = self.committed;
@@ -94,7 +94,7 @@ impl EtcdCluster {
             }
             return;
         }
-        self.resume(ctx);
+        self.disturb(ctx);
         let Config { election_ticks, election_heartbeats, .. } = self.config;
         let server = self.server_mut(index);
         if server.is_leader() {
@@ -172,7 +172,7 @@ impl EtcdCluster {
     /// A member's container on a host is gone.
     pub fn halt(&mut self, index: u8, host: HostId, reason: StopReason, ctx: &mut EtcdCtx<'_>) {
         if self.host(index) == host {
-            self.resume(ctx);
+            self.disturb(ctx);
             self.members[index as usize].halted = true;
             self.stop(index, reason, ctx);
             self.notify_controller(ctx);
@@ -181,7 +181,7 @@ impl EtcdCluster {
 
     /// SIGTERM: hands leadership over, then stops.
     pub(super) fn transfer_leadership(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         if self.members[index as usize].pause.is_some() {
             return;
         }
@@ -220,7 +220,7 @@ impl EtcdCluster {
     /// Looks whether leadership is handed over.
     pub(super) fn stopping(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let until = self.server_mut(index).stopping.expect("it was asked to stop");
-        self.resume(ctx);
+        self.disturb(ctx);
         let removed = self.members[index as usize].state == MemberState::Removed;
         let server = self.server_mut(index);
         if server.raft.lead.is_some_and(|lead| lead != index) || ctx.now >= until {
@@ -234,7 +234,7 @@ impl EtcdCluster {
 
     /// One more fault takes a member's volume with all that is on it: who uses it stops.
     pub fn volume_lost(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let durable_before = self.durable();
         self.members[index as usize].disk.lost += 1;
         self.stop(index, StopReason::VolumeLost, ctx);
@@ -297,7 +297,7 @@ impl EtcdCluster {
         slow: Option<(Duration, f64)>,
         ctx: &mut EtcdCtx<'_>,
     ) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let member = &mut self.members[index as usize];
         let before = member.disk.slowdown();
         match slow {

@@ -14,10 +14,11 @@ use crate::backend::Backend;
 use crate::command_bytes::database_growth;
 use crate::cost::Cores;
 use crate::ctx::EtcdCtx;
+use crate::database::Database;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
 use crate::raft::clock::Clock;
-use crate::raft::log::{Command, Token};
+use crate::raft::entry::{Command, Token};
 use crate::raft::message::Message;
 use crate::raft::{Raft, Role};
 use crate::volume::Writes;
@@ -154,8 +155,8 @@ pub struct Server {
     pub stopping: Option<Time>,
     /// Looks at its peers that are left until it no longer moves its election clock on.
     pub peer_checks: u32,
-    /// Bytes of the database.
-    pub database_bytes: u64,
+    /// Its database.
+    pub database: Database,
     /// Index of the last snapshot.
     pub snapshot_index: u64,
     /// It compacts nothing until then: it has sent somebody its database.
@@ -245,7 +246,7 @@ impl Member {
         let mut log = raft.log.clone();
         // What was applied from memory and is lost will be applied again, to a database that is without it.
         let again = (keep + 1..=log.applied).filter_map(|index| log.get(index)).map(|entry| database_growth(entry.command));
-        server.database_bytes -= again.sum::<u64>();
+        again.for_each(|growth| server.database.take_back(growth));
         if keep < log.last() {
             log.drop_tail(keep + 1);
         }
@@ -257,7 +258,7 @@ impl Member {
                 vote,
                 log,
                 conf_state: raft.conf_state,
-                database_bytes: server.database_bytes,
+                database: server.database,
                 snapshot_index: server.snapshot_index,
                 timeouts_drawn: raft.timeouts_drawn(),
             })

@@ -6,11 +6,13 @@
 
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
+use crate::database::Database;
 use crate::disk::Persisted;
 use crate::event::{EtcdEvent, ProcessTimer};
 use crate::member::MemberState;
 use crate::raft::ConfState;
-use crate::raft::log::{Command, ConfChange, Log, Token};
+use crate::raft::entry::{Command, ConfChange, Token};
+use crate::raft::log::Log;
 use crate::reconfiguration::{Pending, View, is_in_sync, may_add_voter, may_promote, may_remove_voter, quorum_of};
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::Duration;
@@ -32,7 +34,7 @@ const TIMED_OUT: &str = "etcdserver: request timed out";
 impl EtcdCluster {
     /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.
     pub fn change_membership(&mut self, change: MemberChange, learner: bool, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let conf_change = match change {
             MemberChange::Add(id) if learner => ConfChange::AddLearner(id.index),
             MemberChange::Add(id) | MemberChange::Promote(id) => ConfChange::AddVoter(id.index),
@@ -168,7 +170,7 @@ impl EtcdCluster {
             vote: None,
             log: Log::compacted(0, 0, 0),
             conf_state: ConfState::default(),
-            database_bytes: 0,
+            database: Database::default(),
             snapshot_index: 0,
             timeouts_drawn: 0,
         }));

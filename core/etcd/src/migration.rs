@@ -10,16 +10,17 @@
 
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
+use crate::database::Database;
 use crate::disk::Persisted;
 use crate::member::{MemberState, Process};
 use crate::passive::{PassiveRecord, has_way_out};
 use crate::raft::ConfState;
-use crate::raft::log::{Command, ConfChange, Token};
+use crate::raft::entry::{Command, ConfChange, Token};
 use crate::raft::quorum::{Members, Quorum};
 use crate::record::{EtcdRecord, RaftRecord};
 use crate::restore::{RestorePhase, restored};
 use crate::service::RequestKind;
-use zonefall_kernel::time::Duration;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::Network;
 
 impl EtcdCluster {
@@ -34,10 +35,10 @@ impl EtcdCluster {
     }
 
     /// The bytes of a full snapshot, if one can be taken now and reaches the bucket.
-    pub fn snapshot_bytes(&self, net: &Network) -> Option<u64> {
+    pub fn snapshot_bytes(&self, now: Time, net: &Network) -> Option<u64> {
         let leader = self.leader().filter(|leader| has_way_out(self.host(*leader), net))?;
         self.time_at(leader, RequestKind::Write, net)?;
-        self.server(leader).map(|server| server.database_bytes)
+        self.database_of(leader, now).map(|database| database.file_bytes)
     }
 
     /// The container of a newcomer runs: if its cluster is in the bucket alone, it fetches that.
@@ -53,11 +54,11 @@ impl EtcdCluster {
     /// It has, and begins a cluster with it.
     pub(super) fn fetched(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         let Some(RestorePhase::BackedUp(snapshot)) = self.restore_phase else { return };
-        self.resume(ctx);
+        self.disturb(ctx);
         let (committed, term) = (self.committed, self.highest_term());
         let (kept, of) = if snapshot.is_some() { (committed, term) } else { (0, 0) };
         // As at the start of a run the hash of what came before stands for itself.
-        let mut content = restored(kept, of, kept, snapshot.map_or(0, |snapshot| snapshot.bytes));
+        let mut content = restored(kept, of, kept, Database::new(snapshot.map_or(0, |snapshot| snapshot.bytes)));
         content.term = term;
         content.conf_state = ConfState { quorum: Quorum::majority(std::iter::once(index).collect()), learners: Members::EMPTY };
         for member in self.members.iter_mut().filter(|member| member.state == MemberState::Joined) {

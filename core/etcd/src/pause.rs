@@ -13,7 +13,7 @@ use zonefall_scenario::ids::FaultId;
 impl EtcdCluster {
     /// A fault freezes the process of a member, if one runs.
     pub fn pause(&mut self, index: u8, fault: FaultId, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let member = &mut self.members[index as usize];
         if !member.process.is_down() {
             let pause = member.pause.get_or_insert_with(|| Pause { since: ctx.now, faults: Vec::new(), events: Vec::new() });
@@ -24,7 +24,7 @@ impl EtcdCluster {
 
     /// The fault is over: the process goes on, unless it has ended, or another fault freezes it, too.
     pub fn unpause(&mut self, index: u8, fault: FaultId, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let Some(pause) = &mut self.members[index as usize].pause else { return };
         pause.faults.retain(|other| *other != fault);
         if !pause.faults.is_empty() {
@@ -80,7 +80,7 @@ impl EtcdCluster {
             EtcdEvent::Process { member, .. } | EtcdEvent::JoinStep { member, .. } => Some(member),
             EtcdEvent::Stream { stream, .. } => Some(self.ends(stream.into()).1),
             EtcdEvent::Request(token) | EtcdEvent::Work { token, .. } => Some(token.member),
-            EtcdEvent::Chunk(_) | EtcdEvent::ChangesDue | EtcdEvent::Passive { .. } => None,
+            EtcdEvent::Chunk(_) | EtcdEvent::ChangesDue | EtcdEvent::Flow(_) | EtcdEvent::Passive { .. } => None,
         };
         let pause = member.and_then(|member| self.members[member as usize].pause.as_mut());
         pause.map(|pause| pause.events.push(event)).is_some()

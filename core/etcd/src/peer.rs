@@ -46,7 +46,7 @@ pub(super) struct Transfer {
 impl Transfer {
     /// Bytes of the database.
     pub(super) fn bytes(&self) -> u64 {
-        self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.bytes)
+        self.message.snapshot.as_ref().map_or(0, |snapshot| snapshot.database.file_bytes)
     }
 }
 

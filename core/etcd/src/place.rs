@@ -14,7 +14,7 @@ impl EtcdCluster {
     pub(super) fn relocate(&mut self, index: u8, host: HostId, ctx: &mut EtcdCtx<'_>) {
         let member = &self.members[index as usize];
         assert!(member.process.is_down(), "{:?} runs where it was", member.id);
-        self.resume(ctx);
+        self.disturb(ctx);
         let zone = ctx.net.zone(host);
         if ctx.net.zone(self.host(index)) != zone {
             self.close_meters(index, ctx);

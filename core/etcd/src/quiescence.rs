@@ -17,8 +17,9 @@ use crate::cluster::EtcdCluster;
 use crate::codec;
 use crate::ctx::EtcdCtx;
 use crate::event::ProcessTimer;
+use crate::member::Server;
 use crate::peer::InFlight;
-use crate::quiescent_group::{HeartbeatRound, Quiescence, is_idle, is_quiet_follower};
+use crate::quiescent_group::{HeartbeatRound, Quiescence, is_following, is_idle, is_quiet, is_quiet_follower};
 use crate::raft::message::{Kind, Message};
 use crate::raft::quorum::Members;
 use zonefall_kernel::periodic::Stepping;
@@ -46,26 +47,36 @@ impl EtcdCluster {
             // The group of the one that displaced it may rest.
             return false;
         }
-        if self.members.iter().any(|member| member.pause.is_some()) {
-            return false;
-        }
-        let server = self.server_mut(leader);
-        if !server.heartbeat_clock.ticks_at(ctx.now) {
-            // It was frozen, and this beat is late: the next one comes sooner.
-            return false;
-        }
-        let progress = (server.raft.log.last(), self.members[leader as usize].read_rounds);
-        let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
-        if busy || self.stepping == Stepping::EveryEvent || self.flying > 0 || !self.transfers.is_empty() {
-            return false;
-        }
-        let Some(followers) = self.quiescent_followers(leader, ctx) else { return false };
+        let (followers, nearly) = self.may_rest(leader, ctx);
+        self.flow_on(leader, followers, nearly, ctx);
+        let Some(followers) = followers.filter(|_| self.stepping == Stepping::FastForward) else { return false };
         self.quiescence = Some(Quiescence { since: ctx.now, leader, followers });
         true
     }
 
-    /// The followers of a group that may rest.
-    fn quiescent_followers(&self, leader: u8, ctx: &EtcdCtx<'_>) -> Option<Members> {
+    /// The followers of a group that may rest, and whether it may but for what flows.
+    fn may_rest(&mut self, leader: u8, ctx: &EtcdCtx<'_>) -> (Option<Members>, bool) {
+        let server = self.server_mut(leader);
+        // Where it was frozen, this beat is late: the next one comes sooner.
+        let late = !server.heartbeat_clock.ticks_at(ctx.now);
+        let progress = (server.raft.log.last() - self.flow.flowed(), self.members[leader as usize].read_rounds);
+        let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
+        let paused = self.members.iter().any(|member| member.pause.is_some());
+        if late || busy || paused || !self.transfers.is_empty() || !self.flows_easily() {
+            return (None, false);
+        }
+        let followers = self.quiescent_followers(leader, is_quiet_follower, ctx);
+        let quiet = |followers: &Members| {
+            let led = self.server(leader).expect("a leader serves");
+            self.flying == 0 && is_quiet(led) && led.raft.is_settled(*followers)
+        };
+        let at_rest = followers.filter(quiet);
+        let nearly = at_rest.is_none() && self.flows() && self.quiescent_followers(leader, is_following, ctx).is_some();
+        (at_rest, nearly)
+    }
+
+    /// The followers of a group that may rest if all of them follow so.
+    fn quiescent_followers(&self, leader: u8, follows: fn(&Server, &Server) -> bool, ctx: &EtcdCtx<'_>) -> Option<Members> {
         let led = self.server(leader)?;
         let conf_state = led.raft.conf_state;
         let mut followers = Members::EMPTY;
@@ -73,7 +84,7 @@ impl EtcdCluster {
             if self.is_dark(index, leader) {
                 continue;
             }
-            let follows = self.server(index).is_some_and(|server| is_quiet_follower(server, led));
+            let follows = self.server(index).is_some_and(|server| follows(server, led));
             if !follows || !conf_state.members().contains(index) || !self.is_steady(leader, index, ctx) {
                 return None;
             }
@@ -89,8 +100,7 @@ impl EtcdCluster {
         let heard = followers.iter().all(|index| led.raft.progress[index as usize].recent_active);
         let quorum = conf_state.quorum.has(|index| index == leader || followers.contains(index));
         let patience = self.options.tick * self.config.election_ticks > self.options.heartbeat_interval * 3;
-        let quiet =
-            heard && quorum && patience && self.config.election_heartbeats >= 2 && is_idle(led) && led.raft.is_settled(followers);
+        let quiet = heard && quorum && patience && self.config.election_heartbeats >= 2 && is_idle(led);
         quiet.then_some(followers)
     }
 

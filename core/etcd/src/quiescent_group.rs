@@ -37,20 +37,27 @@ impl HeartbeatRound {
 
 /// No request of a client is under way here.
 pub(super) fn is_idle(server: &Server) -> bool {
-    server.write.is_none()
-        && server.waiting.is_empty()
-        && server.reads.context == 0
-        && server.stopping.is_none()
-        && server.behind.is_none()
+    server.waiting.is_empty() && server.reads.context == 0 && server.stopping.is_none() && server.behind.is_none()
+}
+
+/// It writes nothing, either.
+pub(super) fn is_quiet(server: &Server) -> bool {
+    is_idle(server) && server.write.is_none()
+}
+
+/// It follows this leader, perhaps with what flows under way.
+pub(super) fn is_following(server: &Server, leader: &Server) -> bool {
+    is_idle(server)
+        && server.raft.role == Role::Follower
+        && server.raft.lead == Some(leader.raft.me)
+        && server.raft.term == leader.raft.term
 }
 
 /// It follows this leader, has all that it has, and nothing to say or to write.
 pub(super) fn is_quiet_follower(server: &Server, leader: &Server) -> bool {
     let (log, last) = (&server.raft.log, leader.raft.log.last());
-    is_idle(server)
-        && server.raft.role == Role::Follower
-        && server.raft.lead == Some(leader.raft.me)
-        && server.raft.term == leader.raft.term
+    is_following(server, leader)
+        && is_quiet(server)
         && [log.last(), log.committed, log.applied, log.stable] == [last; 4]
         && !server.must_sync()
         && server.raft.out.messages.is_empty()

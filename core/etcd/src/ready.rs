@@ -9,11 +9,11 @@ use crate::raft::Note;
 #[cfg(feature = "planted-bugs")]
 use crate::raft::PlantedBug;
 use crate::raft::encoding;
-use crate::raft::log::Command;
+use crate::raft::entry::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
 use crate::record::{EtcdRecord, RaftRecord};
 use crate::volume::Lane;
-use zonefall_kernel::time::Time;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::ids::MemberId;
 
 /// Entries whose first appliance is remembered for the watchers' latency.
@@ -158,7 +158,7 @@ impl EtcdCluster {
         let server = member.process.server_mut().expect("its process serves");
         let log = &mut server.raft.log;
         let bytes: u64 = (log.written + 1..=log.last())
-            .map(|index| encoding::entry_bytes(log.get(index).expect("not yet written"), index) + 32)
+            .map(|index| encoding::entry_bytes(&log.get(index).expect("not yet written"), index) + 32)
             .sum::<u64>();
         log.written = log.last();
         let state = (server.raft.term, server.raft.vote);
@@ -239,22 +239,23 @@ impl EtcdCluster {
             }
             log.applied += 1;
             let at = log.applied;
-            let entry = *log.get(at).expect("committed entries are in the log");
+            let entry = log.get(at).expect("committed entries are in the log");
             server.apply_free = server.apply_free.max(ctx.now) + cost;
             let done = server.apply_free;
+            if entry.command == Command::Compact {
+                server.database.compact();
+            }
+            server.database.write(database_growth(entry.command));
+            server.backend.applied(entry.command);
             if counts && at > self.committed {
                 self.committed = at;
-                self.recently_applied.push((at, ctx.now));
-                if self.recently_applied.len() > REMEMBERED {
-                    self.recently_applied.forget(1);
-                }
+                self.remember_applied(at, ctx.now);
             }
             if ctx.fx.raft_records {
                 let (term, chain) = (entry.term, entry.chain);
                 ctx.record(EtcdRecord::Raft(RaftRecord::Applied { member: id, index: at, term, chain }));
             }
-            server.database_bytes += database_growth(entry.command);
-            server.backend.applied(entry.command);
+            let server = self.server_mut(index);
             if let Command::Conf(change) = entry.command {
                 server.raft.apply_conf_change(change);
                 removed |= self.conf_applied(index, (at, entry.term), change, ctx);
@@ -277,7 +278,21 @@ impl EtcdCluster {
     /// When an entry was first applied anywhere; that of the next entry still remembered, if it was too long ago.
     pub(super) fn first_applied(&self, index: u64, now: Time) -> Time {
         let place = self.recently_applied.partition_point(|&(applied, _)| applied < index);
-        self.recently_applied.get(place).map_or(now, |&(_, at)| at)
+        let Some(&(applied, at)) = self.recently_applied.get(place) else { return now };
+        let before = place.checked_sub(1).and_then(|before| self.recently_applied.get(before));
+        // What flowed in between came evenly.
+        before.map_or(at, |&(first, since)| {
+            let ns = u128::from(at.since(since).as_nanos()) * u128::from(index - first) / u128::from(applied - first);
+            since + Duration::from_nanos(ns as u64)
+        })
+    }
+
+    /// Up to this index entries are applied for the first time.
+    pub(super) fn remember_applied(&mut self, index: u64, now: Time) {
+        self.recently_applied.push((index, now));
+        if self.recently_applied.len() > REMEMBERED {
+            self.recently_applied.forget(1);
+        }
     }
 
     pub(super) fn applied(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
@@ -305,15 +320,17 @@ impl EtcdCluster {
 
     /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it). Entries before it stay while
     /// somebody is being sent one, and a while after: who receives it needs what follows it (`EtcdServer.snapshot`).
-    fn snapshot_if_due(&mut self, index: u8, now: Time) {
+    pub(super) fn snapshot_if_due(&mut self, index: u8, now: Time) {
         let sending = self.transfers.iter().any(|transfer| transfer.from == index);
         let (snapshot_count, catch_up) = (self.options.snapshot_count, self.options.catch_up_entries);
         let server = self.server_mut(index);
         let log = &mut server.raft.log;
-        if log.applied - server.snapshot_index > snapshot_count && log.applied <= log.stable {
-            server.snapshot_index = log.applied;
+        let since = log.applied - server.snapshot_index;
+        if since > snapshot_count && log.applied <= log.stable {
+            // What flowed has come all at once: the last of the snapshots that were due meanwhile.
+            server.snapshot_index = log.applied - since % (snapshot_count + 1);
             if !sending && now >= server.keeps_entries_until {
-                log.compact(log.applied.saturating_sub(catch_up));
+                log.compact(server.snapshot_index.saturating_sub(catch_up));
             }
         }
     }
@@ -379,7 +396,7 @@ impl EtcdCluster {
             chain: log.chain(log.applied).expect("applied entries keep their hash"),
             voters: server.raft.conf_state.quorum,
             learners: server.raft.conf_state.learners,
-            bytes: server.database_bytes,
+            database: server.database,
         }
     }
 

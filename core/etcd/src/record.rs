@@ -245,6 +245,17 @@ pub enum RaftRecord {
         /// Hash of the log up to it.
         chain: u64,
     },
+    /// What flows has brought a log here: appended, committed and applied.
+    Flowed {
+        /// Whose log.
+        member: MemberId,
+        /// Its last index now.
+        index: u64,
+        /// Term of that entry.
+        term: u64,
+        /// Hash of the log up to it.
+        chain: u64,
+    },
     /// A member learned that everything up to `index` is committed.
     Committed {
         /// Member that learned it.

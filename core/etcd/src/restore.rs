@@ -1,6 +1,7 @@
 //! Restoration from the backup bucket: how far a cluster that moves is on its way, and what a disk holds once it is restored.
 //! [`migration`](super::migration) moves the cluster.
 
+use crate::database::Database;
 use crate::disk::Persisted;
 use crate::raft::ConfState;
 use crate::raft::log::Log;
@@ -25,13 +26,13 @@ pub struct FullSnapshot {
 }
 
 /// What a disk holds that was restored from snapshots up to an entry of this term and hash.
-pub(super) fn restored(index: u64, term: u64, chain: u64, database_bytes: u64) -> Persisted {
+pub(super) fn restored(index: u64, term: u64, chain: u64, database: Database) -> Persisted {
     Persisted {
         term,
         vote: None,
         log: Log::compacted(index, term, chain),
         conf_state: ConfState::default(),
-        database_bytes,
+        database,
         snapshot_index: index,
         timeouts_drawn: 0,
     }

@@ -15,7 +15,7 @@ use crate::command_bytes::stored_bytes;
 use crate::cost::{answering, reading};
 use crate::ctx::EtcdCtx;
 use crate::event::{Answer, EtcdEvent, ProcessTimer, Step, Watched};
-use crate::raft::log::{Command, Token};
+use crate::raft::entry::{Command, Token};
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Op;
@@ -155,15 +155,17 @@ impl EtcdCluster {
             let command = command(entry).filter(|command| stored_bytes(*command) > 0)?;
             Some(Watched { at, member, index: entry, command, first_applied: self.first_applied(entry, now) })
         };
-        (seen + 1..=server.raft.log.applied).filter_map(event).collect()
+        let kept = self.members.iter().filter_map(|member| member.process.server()).map(|server| server.raft.log.first()).min();
+        (kept.map_or(seen, |first| seen.max(first - 1)) + 1..=server.raft.log.applied).filter_map(event).collect()
     }
 
     /// Proposes a command at the member of the token.
     fn propose(&mut self, token: Token, command: Command, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;
-        self.resume(ctx);
+        self.disturb(ctx);
+        let takes = self.takes_proposals(index);
         let server = self.server_mut(index);
-        if server.raft.log.committed - server.raft.log.applied > MAX_APPLY_GAP {
+        if !takes {
             ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
         } else if server.raft.lead.is_none() {
             // Who knows that there is no leader waits for one, as long as its client does.
@@ -177,11 +179,17 @@ impl EtcdCluster {
         }
     }
 
+    /// Whether a member keeps up with what it has to apply: else it turns proposals away.
+    pub(super) fn takes_proposals(&self, index: u8) -> bool {
+        let log = self.server(index).map(|server| &server.raft.log);
+        log.is_some_and(|log| log.committed - log.applied <= MAX_APPLY_GAP)
+    }
+
     fn begin_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         if self.server_mut(index).reads.context != 0 {
             return;
         }
-        self.resume(ctx);
+        self.disturb(ctx);
         let member = &mut self.members[index as usize];
         member.read_rounds += 1;
         let context = (u64::from(index) + 1) << 48 | member.read_rounds;
@@ -211,7 +219,7 @@ impl EtcdCluster {
         if reads.context == 0 || reads.index.is_some() {
             return;
         }
-        self.resume(ctx);
+        self.disturb(ctx);
         let timeout = self.options.request_timeout;
         let server = self.server_mut(index);
         if ctx.now.since(server.reads.since) < timeout {

@@ -31,7 +31,7 @@ impl EtcdCluster {
             return;
         }
         let snapshot = Self::snapshot_of(server);
-        let bytes = snapshot.bytes;
+        let bytes = snapshot.database.file_bytes;
         message.snapshot = Some(Box::new(snapshot));
         let ids = (self.members[from as usize].id, self.members[to as usize].id);
         ctx.record(EtcdRecord::SnapshotStarted { from: ids.0, to: ids.1, bytes });
@@ -108,7 +108,7 @@ impl EtcdCluster {
             if let Some(server) = self.members[to as usize].process.server_mut()
                 && server.raft.log.first() == snapshot.index + 1
             {
-                server.database_bytes = snapshot.bytes;
+                server.database = snapshot.database;
                 server.snapshot_index = snapshot.index;
                 self.applied(to, ctx);
                 let news = before.map_or_else(Vec::new, |before| self.events_after(to, before, ctx.now));

@@ -267,7 +267,7 @@ impl EtcdCluster {
         if !self.streams[index].timer.fires(generation) {
             return;
         }
-        self.resume(ctx);
+        self.disturb(ctx);
         let stream = &self.streams[index];
         if !stream.reader_open {
             self.connect(index, ctx);

@@ -148,8 +148,34 @@ pub struct TransferView {
 
 impl EtcdCluster {
     /// Its members, in the scenario's order.
-    pub fn statuses(&self) -> impl Iterator<Item = MemberStatus> {
-        self.members.iter().map(status)
+    pub fn statuses(&self, now: Time) -> impl Iterator<Item = MemberStatus> {
+        self.members.iter().map(move |member| self.status(member, now))
+    }
+
+    fn status(&self, member: &Member, now: Time) -> MemberStatus {
+        let (flowed, database) = self.flowed_into(member.id.index, now).unzip();
+        let flowed = flowed.unwrap_or(0);
+        let server = member.process.server();
+        let disk = member.disk.content.as_deref();
+        let role = match (member.state, server) {
+            (MemberState::Future | MemberState::Removed, _) => Role::Absent,
+            (MemberState::Standby, _) => Role::Standby,
+            (MemberState::Joined, Some(server)) if server.raft.conf_state.learners.contains(member.id.index) => Role::Learner,
+            (MemberState::Joined, Some(server)) => server.raft.role.into(),
+            (MemberState::Joined, None) => Role::Follower,
+        };
+        let log = server.map(|server| &server.raft.log).or(disk.map(|disk| &disk.log));
+        let term = server.map(|server| server.raft.term).or(disk.map(|disk| disk.term));
+        let database = database.or(server.map(|server| server.database)).or(disk.map(|disk| disk.database));
+        MemberStatus {
+            member: member.id,
+            role,
+            term: term.unwrap_or(0),
+            up: server.is_some(),
+            last_index: log.map_or(0, |log| log.last() + flowed),
+            committed: log.map_or(0, |log| log.committed + flowed),
+            database_bytes: database.map_or(0, |database| database.file_bytes),
+        }
     }
 
     /// The cluster now; `status` is that of its members.
@@ -227,29 +253,5 @@ impl EtcdCluster {
         let mut messages: Vec<_> = under_way.collect();
         messages.sort_by_key(|m| (m.sent, m.from, m.to, m.arrives, m.bytes, m.kind as u8));
         messages
-    }
-}
-
-fn status(member: &Member) -> MemberStatus {
-    let server = member.process.server();
-    let disk = member.disk.content.as_deref();
-    let role = match (member.state, server) {
-        (MemberState::Future | MemberState::Removed, _) => Role::Absent,
-        (MemberState::Standby, _) => Role::Standby,
-        (MemberState::Joined, Some(server)) if server.raft.conf_state.learners.contains(member.id.index) => Role::Learner,
-        (MemberState::Joined, Some(server)) => server.raft.role.into(),
-        (MemberState::Joined, None) => Role::Follower,
-    };
-    let log = server.map(|server| &server.raft.log).or(disk.map(|disk| &disk.log));
-    let term = server.map(|server| server.raft.term).or(disk.map(|disk| disk.term));
-    let bytes = server.map(|server| server.database_bytes).or(disk.map(|disk| disk.database_bytes));
-    MemberStatus {
-        member: member.id,
-        role,
-        term: term.unwrap_or(0),
-        up: server.is_some(),
-        last_index: log.map_or(0, raft::log::Log::last),
-        committed: log.map_or(0, |log| log.committed),
-        database_bytes: bytes.unwrap_or(0),
     }
 }

@@ -43,7 +43,7 @@ pub trait Storage: Debug {
     /// From where clients use a cluster.
     fn vantages(&self, etcd: EtcdId, net: &Network) -> Vec<Vantage>;
     /// Bytes of a snapshot that can be uploaded to the backup bucket now.
-    fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64>;
+    fn snapshot_bytes(&self, etcd: EtcdId, now: Time, net: &Network) -> Option<u64>;
 }
 
 /// Where events and records go.

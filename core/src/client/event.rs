@@ -2,7 +2,7 @@
 
 use crate::client::record::ClientRecord;
 use crate::etcd::event::{Answer, EtcdEvent};
-use crate::etcd::raft::log::Token;
+use crate::etcd::raft::entry::Token;
 use crate::etcd::record::EtcdRecord;
 use crate::ids::{ClientId, EtcdId};
 use crate::kernel::outbox::Outbox;

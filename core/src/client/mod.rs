@@ -30,7 +30,7 @@ use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
 use crate::etcd::event::{Answer, EtcdEvent};
 use crate::etcd::member::MemberState;
-use crate::etcd::raft::log::Token;
+use crate::etcd::raft::entry::Token;
 use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};

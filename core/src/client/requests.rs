@@ -1,7 +1,7 @@
 //! Requests under way: slots that are used again, told apart by generation.
 
 use crate::client::in_flight::Seats;
-use crate::etcd::raft::log::Token;
+use crate::etcd::raft::entry::Token;
 use crate::ids::ClientId;
 use crate::kernel::time::Time;
 

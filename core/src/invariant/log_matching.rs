@@ -50,9 +50,9 @@ impl Property for LogMatching {
                 follows(logs, *member, *index, *term)?;
                 self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index))
             }
-            Record::Etcd(EtcdRecord::Raft(RaftRecord::Restored { member, index, term, chain })) => {
-                self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index))
-            }
+            Record::Etcd(EtcdRecord::Raft(
+                RaftRecord::Restored { member, index, term, chain } | RaftRecord::Flowed { member, index, term, chain },
+            )) => self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index)),
             _ => Ok(()),
         }
     }

@@ -239,7 +239,7 @@ impl Logs {
                 self.members[member.index as usize].append(index, Entry { term, chain });
             }
             RaftRecord::Truncated { member, from } => self.members[member.index as usize].truncate(from),
-            RaftRecord::Restored { member, index, term, chain } => {
+            RaftRecord::Restored { member, index, term, chain } | RaftRecord::Flowed { member, index, term, chain } => {
                 self.applied[member.index as usize] = index;
                 let at_base = Some(Entry { term, chain });
                 self.members[member.index as usize] = Log { base: index, at_base, ..Log::default() };

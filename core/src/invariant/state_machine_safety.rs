@@ -38,7 +38,9 @@ impl Property for StateMachineSafety {
     fn check(&mut self, record: &Record, logs: &Logs) -> Result<(), String> {
         match record {
             Record::Etcd(EtcdRecord::Raft(
-                RaftRecord::Applied { member, index, term, chain } | RaftRecord::Restored { member, index, term, chain },
+                RaftRecord::Applied { member, index, term, chain }
+                | RaftRecord::Flowed { member, index, term, chain }
+                | RaftRecord::Restored { member, index, term, chain },
             )) => self.applied(*member, *index, Entry { term: *term, chain: *chain }, logs),
             Record::Etcd(EtcdRecord::Raft(RaftRecord::Committed { member, index, .. })) => {
                 let (Some(first), At::Entry(own)) = (logs.committed_entry(*index), logs.of(member.index).at(*index)) else {

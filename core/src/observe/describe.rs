@@ -210,6 +210,7 @@ fn describe_raft(raft: RaftRecord, scenario: &Scenario) -> String {
         RaftRecord::Appended { member, index, term, .. } => format!("{} appends {index} (term {term})", name(member)),
         RaftRecord::Truncated { member, from } => format!("{} truncates its log from {from}", name(member)),
         RaftRecord::Restored { member, index, term, .. } => format!("{} restores up to {index} (term {term})", name(member)),
+        RaftRecord::Flowed { member, index, term, .. } => format!("{} has all up to {index} (term {term})", name(member)),
         RaftRecord::Committed { member, index, .. } => format!("{} commits up to {index}", name(member)),
         RaftRecord::Applied { member, index, .. } => format!("{} applies {index}", name(member)),
         RaftRecord::Wiped { member } => format!("{} has lost its volume", name(member)),

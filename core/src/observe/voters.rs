@@ -118,6 +118,7 @@ fn member_in(raft: &RaftRecord) -> MemberId {
         | RaftRecord::Appended { member, .. }
         | RaftRecord::Truncated { member, .. }
         | RaftRecord::Restored { member, .. }
+        | RaftRecord::Flowed { member, .. }
         | RaftRecord::Committed { member, .. }
         | RaftRecord::Applied { member, .. }
         | RaftRecord::Wiped { member } => *member,

@@ -135,7 +135,7 @@ impl Simulation {
     /// Breaks (`begins`) or mends.
     fn apply_fault(&mut self, active: &ActiveFault, begins: bool) {
         // The network may change for every group: none may rest through it.
-        self.resume_all();
+        self.disturb_all();
         match active.fault {
             Fault::NodeCrash(NodeCrash(node)) => {
                 let host = Network::host_of(node.named());
@@ -223,7 +223,7 @@ impl Simulation {
     /// A machine is no more: it never has power again.
     pub(super) fn delete_vm(&mut self, host: HostId) {
         if self.network.set_powered_off(host, true) {
-            self.resume_all();
+            self.disturb_all();
             self.power_changed(&[host], true);
         }
     }

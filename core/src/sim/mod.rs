@@ -355,6 +355,9 @@ impl Simulation {
             for host in std::mem::take(&mut self.fx.kube.deleted_vms) {
                 self.delete_vm(host);
             }
+            for id in std::mem::take(&mut self.fx.etcd.flow_changed) {
+                self.traffic.service_changed(id);
+            }
             for id in std::mem::take(&mut self.fx.etcd.service_changed) {
                 self.traffic.service_changed(id);
                 let probe = self.scenario.probe;
@@ -372,8 +375,15 @@ impl Simulation {
 
     fn refresh_traffic(&mut self) {
         let mut traffic = std::mem::take(&mut self.traffic);
-        let stale = traffic.refresh(&self.traffic_ctx());
+        let (stale, written) = traffic.refresh(&self.traffic_ctx());
         self.traffic = traffic;
+        for (etcd, rate, whole) in written {
+            // The others do not change: clones go on sharing them.
+            if self.now == Time::ZERO || self.clusters[etcd].write_rate() != rate {
+                let (cluster, mut ctx) = self.etcd_cluster(etcd);
+                cluster.set_write_rate(rate, whole, &mut ctx);
+            }
+        }
         for cluster in stale {
             self.attach_clients(cluster);
         }
@@ -444,9 +454,19 @@ impl Simulation {
         }
     }
 
+    /// No group is steady any more.
+    fn disturb_all(&mut self) {
+        for id in self.clusters.keys() {
+            if self.clusters[id].has_quiescent_members() || self.clusters[id].flows_silently() {
+                let (cluster, mut ctx) = self.etcd_cluster(id);
+                cluster.disturb(&mut ctx);
+            }
+        }
+    }
+
     /// The members of a cluster, in the scenario's order.
     pub fn members(&self, cluster: EtcdId) -> Vec<MemberStatus> {
-        self.clusters[cluster].statuses().collect()
+        self.clusters[cluster].statuses(self.now).collect()
     }
 
     /// Vantages of a cluster's clients.

@@ -8,7 +8,7 @@ use crate::etcd::member::MemberState;
 use crate::etcd::service::RequestKind;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, TiSlice};
-use crate::kernel::time::Duration;
+use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::{KubeOutbox, Storage};
 use crate::kube::record::Verb;
 use crate::network::{HostId, Network};
@@ -74,8 +74,8 @@ impl Storage for EtcdStorage<'_> {
         self.cluster(etcd).vantages(net)
     }
 
-    fn snapshot_bytes(&self, etcd: EtcdId, net: &Network) -> Option<u64> {
-        self.cluster(etcd).snapshot_bytes(net)
+    fn snapshot_bytes(&self, etcd: EtcdId, now: Time, net: &Network) -> Option<u64> {
+        self.cluster(etcd).snapshot_bytes(now, net)
     }
 }
 

@@ -13,8 +13,9 @@
 
 use crate::client::GRPC_OVERHEAD;
 use crate::etcd::codec;
-use crate::etcd::command_bytes::{WatchScope, event_bytes, stored_bytes};
-use crate::etcd::raft::log::{Command, Entry, Token};
+use crate::etcd::command_bytes::{WatchScope, database_growth, event_bytes, logged_bytes, stored_bytes};
+use crate::etcd::database::Growth;
+use crate::etcd::raft::entry::{Command, Entry, Token};
 use crate::etcd::raft::message::{Kind, Message};
 use crate::network::ledger::{Class, Volume};
 use crate::network::wire::Burst;
@@ -115,6 +116,11 @@ pub fn legs(op: Op, at: Point) -> Vec<Leg> {
 /// What an API server that watches is told of an operation: bytes of the event; `None`: nothing.
 pub fn event(op: Op) -> Option<u64> {
     Command::of(op).map(|command| event_bytes(command, WatchScope::ApiServer)).filter(|bytes| *bytes > 0)
+}
+
+/// What an operation is in the log of etcd (bytes of its request), and what it does to the database; `None`: nothing.
+pub fn logged(op: Op) -> Option<(u64, Growth)> {
+    Command::of(op).map(|command| (logged_bytes(command), database_growth(command)))
 }
 
 /// Keys and values that an operation stores.

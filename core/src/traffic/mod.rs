@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::database::Growth;
+use crate::etcd::flow::WriteRate;
 use crate::gardener::garden::Garden;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
@@ -203,24 +205,28 @@ impl Traffic {
         !self.stale.is_empty()
     }
 
-    /// Finds anew what flows where something may have changed; which clusters' may have.
-    pub fn refresh(&mut self, ctx: &TrafficCtx<'_>) -> BTreeSet<KubeClusterId> {
+    /// Finds anew what flows where something may have changed: which clusters' may have, and what is written to their etcd clusters.
+    pub fn refresh(&mut self, ctx: &TrafficCtx<'_>) -> (BTreeSet<KubeClusterId>, Vec<(EtcdId, WriteRate, Growth)>) {
         let stale = std::mem::take(&mut self.stale);
+        let mut written = Vec::new();
         for id in stale.iter().copied() {
             let cluster = self.clusters.get_mut(&id).expect("a cluster that is in use");
-            let (flow, written) = routes::flow(id, cluster, ctx);
-            if !cluster.flows(&flow, written) {
-                Arc::make_mut(cluster).change(flow, written, ctx.now);
+            let found = routes::find(id, cluster, ctx);
+            let etcd = [Some(ctx.scenario.kube.clusters[id].etcd), cluster.events];
+            let rates = etcd.into_iter().zip(found.writes).filter_map(|(etcd, (rate, whole))| Some((etcd?, rate, whole)));
+            written.extend(rates);
+            if !cluster.flows(&found.flow, found.written) {
+                Arc::make_mut(cluster).change(found.flow, found.written, ctx.now);
             }
         }
-        stale
+        (stale, written)
     }
 
     /// Whether every cluster's traffic flows as it was last found: nothing has changed unnoticed.
     pub fn is_fresh(&self, ctx: &TrafficCtx<'_>) -> bool {
         let flows = |id: KubeClusterId, cluster: &ClusterFlows| {
-            let (flow, written) = routes::flow(id, cluster, ctx);
-            cluster.flows(&flow, written)
+            let found = routes::find(id, cluster, ctx);
+            cluster.flows(&found.flow, found.written)
         };
         self.clusters.iter().all(|(id, cluster)| self.stale.contains(id) || flows(*id, cluster))
     }

@@ -1,5 +1,7 @@
 //! What a control plane asks, all of its requests together: how much of what goes between which parts of it.
 
+use crate::etcd::database::Growth;
+use crate::etcd::flow::WriteRate;
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
 use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
@@ -99,6 +101,21 @@ pub struct CallerFlows {
     pub events: Vec<Stream>,
     /// Keys and values that get into etcd-main.
     pub written: Rate,
+    /// What flows into the log of each of its etcd clusters, and what all writes do to its database.
+    pub logged: [Logged; 2],
+}
+
+/// What is written to an etcd cluster, in millionths a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logged {
+    /// Writes that flow.
+    writes: u64,
+    /// Bytes of their requests.
+    request_bytes: u64,
+    /// What they do to the database.
+    grows: Growth,
+    /// What all writes do, those that are asked one by one, too.
+    pub whole: Growth,
 }
 
 /// All that some callers ask, for each of what there may be more or fewer of.
@@ -202,6 +219,11 @@ impl CallerGroup {
                 flow(streams, Stream::of(&leg, flows));
             }
         }
+        if let Some((request_bytes, growth)) = legs::logged(op) {
+            let flowing = Logged { writes: 1, request_bytes, grows: growth, whole: Growth::default() }.times(flows);
+            let whole = Logged { whole: growth.times(own.per_million_s), ..flowing };
+            self.asks.logged[objects as usize].add(whole);
+        }
         // Events of etcd-events are not cached (`watch-cache-sizes`), so nobody watches them there.
         if objects == Objects::Events {
             return;
@@ -238,6 +260,39 @@ impl CallerFlows {
         add(&mut self.watched, &other.watched);
         add(&mut self.events, &other.events);
         self.written.add(other.written.share(times, 1));
+        for (own, other) in self.logged.iter_mut().zip(other.logged) {
+            own.add(other.times(times as u64));
+        }
+    }
+}
+
+impl Logged {
+    fn add(&mut self, other: Self) {
+        self.writes += other.writes;
+        self.request_bytes += other.request_bytes;
+        self.grows = self.grows.and(other.grows);
+        self.whole = self.whole.and(other.whole);
+    }
+
+    fn times(self, times: u64) -> Self {
+        Self {
+            writes: self.writes * times,
+            request_bytes: self.request_bytes * times,
+            grows: self.grows.times(times),
+            whole: self.whole.times(times),
+        }
+    }
+
+    /// So many of so many equal parts of it flow.
+    pub fn rate(self, own: usize, of: usize) -> WriteRate {
+        let mean = |sum: u64| sum.checked_div(self.writes).unwrap_or(0);
+        let Growth { grows, supersedes } = self.grows;
+        WriteRate {
+            per_million_s: self.writes * own as u64 / of.max(1) as u64,
+            request_bytes: mean(self.request_bytes) as u32,
+            growth: Growth { grows: mean(grows), supersedes: mean(supersedes) },
+            compacts: own > 0,
+        }
     }
 }
 

@@ -11,10 +11,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::etcd::cluster::EtcdCluster;
+use crate::etcd::database::Growth;
+use crate::etcd::flow::WriteRate;
 use crate::etcd::service::RequestKind;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
 use crate::kube::api::Running;
 use crate::network::HostId;
+use crate::network::ledger::Class;
 use crate::scenario::kube::routing::ApiToEtcd;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;
@@ -57,15 +60,25 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
     (linked, serving)
 }
 
-/// What flows in and around a cluster now, and what gets into its etcd-main.
-pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> (Flow, Rate) {
+/// What flows in and around a cluster now.
+pub(super) struct Found {
+    pub(super) flow: Flow,
+    /// Keys and values that get into its etcd-main.
+    pub(super) written: Rate,
+    /// What flows into the logs of etcd-main and etcd-events, and what all writes do to their databases.
+    pub(super) writes: [(WriteRate, Growth); 2],
+}
+
+/// Finds it.
+pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Found {
     let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (linked, serving) = servers(id, ctx);
-    let mut found = Found { id, ctx, flow: Flow::new() };
+    let mut found = Finder { id, ctx, flow: Flow::new() };
     let plan = cluster.plan();
     let there = Present::find(id, cluster, &serving.iter().map(|server| server.host).collect::<Vec<_>>(), ctx);
     let times: Vec<usize> = plan.groups.iter().map(|group| there.times(&group.by, group.each)).collect();
     let asks = plan.asks(&times);
+    let mut events_open = false;
     for (objects, writes, asked) in &asks.etcd {
         match objects {
             Objects::Main => {
@@ -77,6 +90,7 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 let Some(events) = cluster.events.map(|events| &ctx.etcd[events]) else { continue };
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
+                events_open |= *writes && !members.is_empty() && !serving.is_empty();
                 for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
                     found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
                 }
@@ -102,7 +116,10 @@ pub(super) fn flow(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     if writing > 0 {
         found.exchange(&asks.events, 1, there.of(WATCHER), &serving);
     }
-    (found.flow, asks.written.share(writing, serving.len().max(1)))
+    let [of_main, of_events] = asks.logged;
+    let writes =
+        [(of_main.rate(writing, serving.len()), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];
+    Found { flow: found.flow, written: asks.written.share(writing, serving.len().max(1)), writes }
 }
 
 /// How many times over each of a cluster's requests is asked now ([`plan::times`]), by servers on these hosts.
@@ -182,13 +199,13 @@ fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> V
     zones.into_iter().flatten().map(|zone| callers((Endpoint::Outside(id), *zone))).collect()
 }
 
-struct Found<'a> {
+struct Finder<'a> {
     id: KubeClusterId,
     ctx: &'a TrafficCtx<'a>,
     flow: Flow,
 }
 
-impl Found<'_> {
+impl Finder<'_> {
     /// An equal part, of so many, of what goes one way, and of the ACKs that come back.
     fn add(&mut self, stream: &Stream, (from, to): (End, End), parts: usize) {
         let mut one_way = |(from, to): (End, End), rate: Rate| {
@@ -214,6 +231,10 @@ impl Found<'_> {
             .filter(|other| *other != leader && cluster.receives_heartbeats(leader, *other, self.ctx.net))
             .collect();
         for stream in if leader == target { &asked.of_leader } else { &asked.of_follower } {
+            if stream.class == Class::Append && !cluster.flows_silently() {
+                // Each entry is sent as it comes.
+                continue;
+            }
             let end = |part, other| match part {
                 Part::Caller | Part::Server => self.server(server),
                 Part::Target => self.member(cluster, target),

@@ -47,6 +47,8 @@ impl EtcdCluster {
     /// The member that serves takes a snapshot and begins to upload it. One that finds another under way waits for it, if it is a full
     /// one; what a delta would have held goes with the next.
     pub(super) fn snapshot_due(&mut self, full: bool, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        self.enter_flow(ctx);
         let by = self.passive_mut().endpoint;
         if let Some((_, _, until)) = self.bucket_mut().uploading {
             if full {
@@ -55,7 +57,7 @@ impl EtcdCluster {
             return;
         }
         let Some(server) = self.server(by).filter(|server| server.is_leader()) else { return };
-        let (log, database_bytes) = (&server.raft.log, server.database_bytes);
+        let (log, database) = (&server.raft.log, server.database);
         let index = log.applied;
         let (Some(term), Some(chain)) = (log.term(index), log.chain(index)) else { return };
         let lives = self.members[by as usize].lives;
@@ -69,8 +71,8 @@ impl EtcdCluster {
             ctx.record(EtcdRecord::Passive(self.id, PassiveRecord::NotUploaded { by, full }));
             return;
         }
-        let bytes = if full { database_bytes } else { database_bytes.saturating_sub(last.database_bytes) };
-        let snapshot = Snapshot { taken: ctx.now, arrived: ctx.now, full, index, term, chain, bytes, database_bytes };
+        let bytes = if full { database.file_bytes } else { database.written.saturating_sub(last.database.written) };
+        let snapshot = Snapshot { taken: ctx.now, arrived: ctx.now, full, index, term, chain, bytes, database };
         let until = ctx.now + Duration::of_transfer(bytes, bucket.spec.upload_bytes_per_s);
         bucket.uploading = Some((snapshot, lives, until));
         self.arm(PassiveTimer::Uploaded, until, ctx);
@@ -154,8 +156,8 @@ impl EtcdCluster {
         if !way.before(ctx.now) || (way.since > since && way.since != ctx.now) {
             return;
         }
-        let Snapshot { index, term, chain, database_bytes, .. } = last;
-        self.members[by as usize].disk.content = Some(Box::new(restored(index, term, chain, database_bytes)));
+        let Snapshot { index, term, chain, database, .. } = last;
+        self.members[by as usize].disk.content = Some(Box::new(restored(index, term, chain, database)));
         ctx.record(EtcdRecord::Passive(id, PassiveRecord::Applied { by, index, bytes }));
         ctx.fx.service_changed.push(id);
     }

@@ -6,7 +6,7 @@ use crate::disk::Persisted;
 use crate::member::MemberState;
 use crate::passive::{PassiveRecord, Switch};
 use crate::raft::ConfState;
-use crate::raft::log::{Command, ConfChange, Token};
+use crate::raft::entry::{Command, ConfChange, Token};
 use crate::raft::quorum::{Members, Quorum};
 use crate::record::{EtcdRecord, RaftRecord};
 use zonefall_kernel::time::{Duration, Time};
@@ -48,7 +48,7 @@ impl EtcdCluster {
 
     /// Sends clients to the other member, and lets it take over.
     fn switch_over(&mut self, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let id = self.id;
         let passive = self.passive_mut();
         let (from, to, silent) = (passive.endpoint, passive.other(), passive.primary.since);
@@ -164,7 +164,7 @@ impl EtcdCluster {
 
     /// A displaced member's data is thrown away, its process ended.
     fn discard(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        self.resume(ctx);
+        self.disturb(ctx);
         let id = self.members[index as usize].id;
         self.stop(index, StopReason::Replaced, ctx);
         let member = &mut self.members[index as usize];

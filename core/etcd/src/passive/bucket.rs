@@ -3,6 +3,7 @@
 //! The bucket outlives every zone. It holds the last full snapshot and the delta snapshots since.
 
 use super::Seen;
+use crate::database::Database;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::{Backup, EtcdClusterSpec};
@@ -35,7 +36,7 @@ pub(crate) struct Snapshot {
     pub(crate) term: u64,
     pub(crate) chain: u64,
     pub(crate) bytes: u64,
-    pub(crate) database_bytes: u64,
+    pub(crate) database: Database,
 }
 
 /// A standby applies the snapshots up to this one.
@@ -61,7 +62,7 @@ impl Bucket {
             // As in `initial_content`: what everybody has at the start.
             chain: index,
             bytes,
-            database_bytes: bytes,
+            database: Database::new(bytes),
         };
         Self {
             spec,

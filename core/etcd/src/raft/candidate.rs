@@ -2,7 +2,7 @@
 
 #[cfg(feature = "planted-bugs")]
 use super::PlantedBug;
-use super::log::Command;
+use super::entry::Command;
 use super::message::{Kind, Message};
 use super::quorum::{Members, VoteResult};
 use super::{Campaign, Note, Raft, Role, StepDownReason};

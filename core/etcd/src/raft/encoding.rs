@@ -3,7 +3,7 @@
 //! Source: `raftpb/raft.proto` and `etcdserverpb/raft_internal.proto` of etcd 3.4 and 3.5. Proto fields that are not pointers there
 //! are always encoded, even when zero. Raft limits an append by these bytes, the disk writes them, and peer streams frame them.
 
-use super::log::{Command, Entry};
+use super::entry::{Command, Entry};
 use super::message::{Kind, Message};
 use zonefall_scenario::Change;
 
@@ -21,7 +21,7 @@ const fn field(bytes: u64) -> u64 {
 const FROM_AND_TO: u64 = 21;
 
 /// Bytes of an encoded request (`InternalRaftRequest`) for `command`: header with its random id, then the operation.
-fn request_bytes(command: Command) -> u64 {
+pub(crate) fn request_bytes(command: Command) -> u64 {
     const HEADER: u64 = 12;
     match command {
         Command::Empty => 0,
@@ -30,6 +30,8 @@ fn request_bytes(command: Command) -> u64 {
         Command::Grant => HEADER + field(GRANT),
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
+        Command::Flowing { request_bytes, .. } => request_bytes.into(),
+        Command::Compact => HEADER + field(COMPACTION),
         // Id, type, member id and the member as JSON with its URLs.
         Command::Conf(_) => 200,
     }
@@ -37,6 +39,9 @@ fn request_bytes(command: Command) -> u64 {
 
 /// Bytes of `etcdserverpb.LeaseGrantRequest`: a time to live, and an id of 64 bits.
 pub(crate) const GRANT: u64 = 12;
+
+/// Bytes of `etcdserverpb.CompactionRequest`: a revision.
+const COMPACTION: u64 = 6;
 
 /// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
 /// is put or deleted, and where the comparison fails the key is read (not of a new object); 9 B of tags and lengths each.

@@ -42,11 +42,6 @@ impl<T: Copy> Entries<T> {
         }
     }
 
-    /// The last entry.
-    pub(crate) fn last(&self) -> Option<&T> {
-        self.get(self.len().checked_sub(1)?)
-    }
-
     /// Appends an entry.
     pub(crate) fn push(&mut self, entry: T) {
         if self.tail.len() == CHUNK {
@@ -122,7 +117,6 @@ mod tests {
                     let middle = list.get(list.len() / 2).copied().unwrap_or(0);
                     let before = list.partition_point(|entry| *entry < middle);
                     prop_assert_eq!(entries.partition_point(|entry| *entry < middle), before);
-                    prop_assert_eq!(entries.last(), list.back());
                 }
             }
         }

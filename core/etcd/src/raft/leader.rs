@@ -1,6 +1,6 @@
 //! A leader's work: append, replicate, commit, confirm reads (raft paper, sections 5.3, 5.4.2 and 8).
 
-use super::log::{Command, ConfChange, Token};
+use super::entry::{Command, ConfChange, Token};
 use super::message::{Kind, Message};
 use super::progress::{Progress, State};
 use super::quorum::Members;
@@ -72,11 +72,11 @@ impl Raft {
             let mut bytes = 0;
             let entries = (progress.next..=self.log.last()).map_while(|index| self.log.get(index));
             for (index, entry) in (progress.next..).zip(entries) {
-                bytes += encoding::entry_bytes(entry, index);
+                bytes += encoding::entry_bytes(&entry, index);
                 if bytes > self.config.max_append_bytes && !append.entries.is_empty() {
                     break;
                 }
-                append.entries.push(*entry);
+                append.entries.push(entry);
             }
         }
         if append.entries.is_empty() && !even_empty {
@@ -104,6 +104,20 @@ impl Raft {
     pub(super) fn append(&mut self, token: Token, command: Command) {
         let index = self.log.push(self.term, token, command);
         self.note(Note::Appended { from: index, to: index });
+    }
+
+    /// `count` entries of writes that flow are in its log, on its disk and applied, and so they are at the other members of its group,
+    /// whose `followers` it knows where it leads.
+    pub fn flow(&mut self, command: Command, count: u64, followers: Members) {
+        let log = &mut self.log;
+        log.flow(self.term, command, count);
+        let last = log.last();
+        (log.committed, log.applied, log.written, log.stable) = (last, last, last, last);
+        if self.role == Role::Leader {
+            for index in followers.iter().chain([self.me]) {
+                self.progress[index as usize].maybe_update(last);
+            }
+        }
     }
 
     /// The disk has everything up to `self.log.stable`: the leader acknowledges its own entries like a follower's.

@@ -8,103 +8,14 @@
 //!
 //! `written` entries are in the page cache (a killed process keeps them), `stable` ones on disk (a power loss keeps them).
 
-use super::entries::Entries;
-use zonefall_scenario::ids::ClientId;
-use zonefall_scenario::{Change, Op};
-
-/// One entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Term in which a leader appended it.
-    pub term: u64,
-    /// Hash of the log up to and with this entry: equal where two logs are equal up to here.
-    pub chain: u64,
-    /// Which request waits for it; [`Token::NONE`] for none.
-    pub token: Token,
-    /// What it does when applied.
-    pub command: Command,
-}
-
-/// A request at the member that took it: slot and generation in its client's list of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Token {
-    /// Slot of the request at its client.
-    pub slot: u32,
-    /// Generation of the slot.
-    pub generation: u32,
-    /// Whose request it is.
-    pub client: ClientId,
-    /// The member that will answer.
-    pub member: u8,
-}
-
-impl Token {
-    /// Nobody waits.
-    pub const NONE: Self = Self { slot: u32::MAX, generation: 0, client: ClientId(u16::MAX), member: u8::MAX };
-}
-
-/// What an entry does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Command {
-    /// Nothing: a new leader's first entry.
-    Empty,
-    /// Writes a key.
-    Put {
-        /// Bytes of the key.
-        key_bytes: u32,
-        /// Bytes of the value.
-        value_bytes: u32,
-    },
-    /// Writes a key if it has not changed.
-    Txn {
-        /// What becomes of it.
-        change: Change,
-        /// Bytes of the key.
-        key_bytes: u32,
-        /// Bytes of the value.
-        value_bytes: u32,
-    },
-    /// Grants a lease.
-    Grant,
-    /// Deletes a range of keys.
-    Delete {
-        /// How many.
-        keys: u32,
-        /// Bytes of a key.
-        key_bytes: u32,
-    },
-    /// Changes the membership.
-    Conf(ConfChange),
-}
-
-impl Command {
-    /// What a client's request becomes; `None`: it is no write.
-    pub const fn of(op: Op) -> Option<Self> {
-        match op {
-            Op::Put { key_bytes, value_bytes } => Some(Self::Put { key_bytes, value_bytes }),
-            Op::Txn { change, key_bytes, value_bytes } => Some(Self::Txn { change, key_bytes, value_bytes }),
-            Op::Grant => Some(Self::Grant),
-            Op::Delete { keys, key_bytes } => Some(Self::Delete { keys, key_bytes }),
-            Op::Range { .. } | Op::Watch => None,
-        }
-    }
-}
-
-/// A change of one member (`raftpb.ConfChange`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ConfChange {
-    /// A new voter, or a learner that gets its vote.
-    AddVoter(u8),
-    /// A new learner.
-    AddLearner(u8),
-    /// The member is removed.
-    Remove(u8),
-}
+use super::entry::{Command, Entry, Token};
+use super::segments::Segments;
 
 /// The log of one member.
 #[derive(Clone, Debug)]
 pub struct Log {
-    entries: Entries<Entry>,
+    entries: Segments,
+    last: u64,
     offset: u64,
     offset_term: u64,
     offset_chain: u64,
@@ -122,7 +33,8 @@ impl Log {
     /// A log whose first `index` entries were committed, applied and compacted long ago.
     pub fn compacted(index: u64, term: u64, chain: u64) -> Self {
         Self {
-            entries: Entries::default(),
+            entries: Segments::default(),
+            last: index,
             offset: index,
             offset_term: term,
             offset_chain: chain,
@@ -135,7 +47,7 @@ impl Log {
 
     /// Last index.
     pub fn last(&self) -> u64 {
-        self.offset + self.entries.len() as u64
+        self.last
     }
 
     /// Term of the last entry.
@@ -159,21 +71,30 @@ impl Log {
     }
 
     /// The entry at `index`.
-    pub fn get(&self, index: u64) -> Option<&Entry> {
-        self.entries.get(usize::try_from(index.checked_sub(self.offset + 1)?).ok()?)
+    pub fn get(&self, index: u64) -> Option<Entry> {
+        self.entries.get(index)
     }
 
     /// Appends one entry at the end; returns its index.
     pub fn push(&mut self, term: u64, token: Token, command: Command) -> u64 {
         let before = self.entries.last().map_or(self.offset_chain, |entry| entry.chain);
-        self.entries.push(Entry { term, chain: link(before, term, command, token), token, command });
-        self.last()
+        self.push_copy(Entry::after(before, term, token, command))
+    }
+
+    /// Appends `count` entries of writes that flow.
+    pub fn flow(&mut self, term: u64, command: Command, count: u64) {
+        if count > 0 {
+            self.push(term, Token::NONE, command);
+            self.entries.extend(count - 1);
+            self.last += count - 1;
+        }
     }
 
     /// Appends an entry another log holds at the next index.
     pub fn push_copy(&mut self, entry: Entry) -> u64 {
-        self.entries.push(entry);
-        self.last()
+        self.last += 1;
+        self.entries.push(self.last, entry);
+        self.last
     }
 
     /// Removes the entries from `from` on.
@@ -184,8 +105,9 @@ impl Log {
 
     /// Like [`Log::truncate`], for entries a power loss took: what is known to be committed falls back too.
     pub fn drop_tail(&mut self, from: u64) {
-        self.entries.truncate((from - self.offset - 1) as usize);
-        let last = from - 1;
+        self.entries.truncate(from);
+        let last = self.last.min(from - 1);
+        self.last = last;
         self.committed = self.committed.min(last);
         self.applied = self.applied.min(last);
         self.written = self.written.min(last);
@@ -199,7 +121,7 @@ impl Log {
         }
         self.offset_term = self.term(index).expect("an applied entry is in the log");
         self.offset_chain = self.chain(index).expect("an applied entry is in the log");
-        self.entries.forget((index - self.offset) as usize);
+        self.entries.forget(index);
         self.offset = index;
     }
 
@@ -218,27 +140,4 @@ impl Log {
             }
         }
     }
-}
-
-/// Hash of a log that ends with this entry.
-fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
-    let what = match command {
-        Command::Empty => 1,
-        Command::Put { key_bytes, value_bytes } => 2 | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32,
-        Command::Txn { change, key_bytes, value_bytes } => {
-            (7 + change as u64) | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32
-        }
-        Command::Grant => 11,
-        Command::Delete { keys, .. } => 3 | u64::from(keys) << 8,
-        Command::Conf(ConfChange::AddVoter(index)) => 4 | u64::from(index) << 8,
-        Command::Conf(ConfChange::AddLearner(index)) => 5 | u64::from(index) << 8,
-        Command::Conf(ConfChange::Remove(index)) => 6 | u64::from(index) << 8,
-    };
-    let who = u64::from(token.slot) << 16 ^ u64::from(token.client.0) ^ u64::from(token.generation) << 32;
-    let mut hash = before;
-    for word in [term, what, who] {
-        hash = (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hash ^= hash >> 32;
-    }
-    hash
 }

@@ -1,6 +1,7 @@
 //! What members say to each other, with the reason for each kind.
 
-use crate::raft::log::Entry;
+use crate::database::Database;
+use crate::raft::entry::Entry;
 use crate::raft::quorum::{Members, Quorum};
 
 /// A raft message (`raftpb.Message`). Fields a kind does not use are zero.
@@ -76,8 +77,8 @@ pub struct Snapshot {
     pub voters: Quorum,
     /// Learners then.
     pub learners: Members,
-    /// Bytes of the database.
-    pub bytes: u64,
+    /// The database.
+    pub database: Database,
 }
 
 impl Message {

@@ -52,6 +52,7 @@ mod candidate;
 pub mod clock;
 pub(crate) mod encoding;
 pub(crate) mod entries;
+pub mod entry;
 mod follower;
 mod leader;
 pub mod log;
@@ -60,11 +61,13 @@ mod outbox;
 pub mod progress;
 pub mod quorum;
 pub mod read_only;
+mod segments;
 
 pub use outbox::{Note, Outbox, ReadState, StepDownReason};
 
 use clock::Clock;
-use log::{Command, Log, Token};
+use entry::{Command, Token};
+use log::Log;
 use message::{Kind, Message};
 use progress::Progress;
 use quorum::{Members, Quorum};
@@ -367,7 +370,7 @@ impl Raft {
     /// A proposal made at this member.
     pub fn propose(&mut self, now: Time, token: Token, command: Command) {
         let mut message = Message::new(Kind::Propose, self.me, self.me);
-        message.entries.push(log::Entry { term: 0, chain: 0, token, command });
+        message.entries.push(entry::Entry { term: 0, chain: 0, token, command });
         self.step(now, message);
     }
 

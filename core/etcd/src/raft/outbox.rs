@@ -1,6 +1,6 @@
 //! What a step of raft leaves behind for the server around it: messages, confirmed reads, and facts for the records.
 
-use super::log::Token;
+use super::entry::Token;
 use super::message::Message;
 
 /// What a step leaves behind for the server.

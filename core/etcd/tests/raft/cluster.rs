@@ -27,8 +27,10 @@
 
 use std::collections::VecDeque;
 
+use zonefall_etcd::database::Database;
 use zonefall_etcd::raft::clock::Clock;
-use zonefall_etcd::raft::log::{Command, ConfChange, Log, Token};
+use zonefall_etcd::raft::entry::{Command, ConfChange, Token};
+use zonefall_etcd::raft::log::Log;
 use zonefall_etcd::raft::message::{Kind, Message, Snapshot};
 use zonefall_etcd::raft::quorum::{Members, Quorum};
 use zonefall_etcd::raft::{ConfState, Config, Raft, Role};
@@ -301,7 +303,7 @@ fn snapshot_of(raft: &Raft) -> Snapshot {
         chain: chain.expect("an applied entry keeps its hash"),
         voters: raft.conf_state.quorum,
         learners: raft.conf_state.learners,
-        bytes: 0,
+        database: Database::default(),
     }
 }
 

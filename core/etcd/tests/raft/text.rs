@@ -1,6 +1,7 @@
 //! What a story shows of members, messages and logs. An entry is `index@term`.
 
-use zonefall_etcd::raft::log::{Command, Entry, Log, Token};
+use zonefall_etcd::raft::entry::{Command, Entry, Token};
+use zonefall_etcd::raft::log::Log;
 use zonefall_etcd::raft::message::{Kind, Message};
 use zonefall_etcd::raft::progress::State;
 use zonefall_etcd::raft::quorum::Members;
@@ -86,7 +87,7 @@ fn id(log: &Log, index: u64) -> String {
 }
 
 fn entries(log: &Log, from: u64, to: u64, labels: &[String]) -> String {
-    let each = (from..=to).filter_map(|index| Some(entry(index, log.get(index)?, labels)));
+    let each = (from..=to).filter_map(|index| Some(entry(index, &log.get(index)?, labels)));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn logs<'a>(logs: impl Iterator<Item = &'a Log> + Clone, labels: &[St
     let last = logs.clone().map(Log::last).max().unwrap_or(0);
     let cell = |log: &Log, index: u64| {
         let text = match log.get(index) {
-            Some(entry) => format!("@{} {}", entry.term, content(entry, labels)),
+            Some(entry) => format!("@{} {}", entry.term, content(&entry, labels)),
             None if index < log.first() => "..".to_owned(),
             None => String::new(),
         };

@@ -130,7 +130,7 @@ impl Shoot {
 
     /// A snapshot of the etcd cluster that has a backup begins, if that can be.
     fn upload(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
-        let bytes = ctx.storage.snapshot_bytes(self.main(ctx), ctx.net);
+        let bytes = ctx.storage.snapshot_bytes(self.main(ctx), ctx.now, ctx.net);
         self.place = Residence::Leaves(id, if bytes.is_some() { SourceStep::Uploads } else { SourceStep::Closed });
         if let Some(bytes) = bytes {
             let takes = Duration::of_transfer(bytes, ctx.spec.timers.upload_bytes_per_s);
@@ -144,7 +144,7 @@ impl Shoot {
     /// It is in the bucket, if etcd still serves and reaches that; else another is taken.
     fn uploaded(&mut self, id: u16, ctx: &mut ClusterCtx<'_>) {
         let main = self.main(ctx);
-        let Some(bytes) = ctx.storage.snapshot_bytes(main, ctx.net) else { return self.upload(id, ctx) };
+        let Some(bytes) = ctx.storage.snapshot_bytes(main, ctx.now, ctx.net) else { return self.upload(id, ctx) };
         let to = ctx.scenario.kube.migrations[usize::from(id)].to;
         let there = &ctx.scenario.kube.clusters[ctx.scenario.kube.seeds[to].cluster];
         let takes = Duration::of_transfer(bytes, there.timers.restore_bytes_per_s);

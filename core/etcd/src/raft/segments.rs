@@ -1,0 +1,206 @@
+//! The entries of a log, in order of their indices: those of requests one by one, and in runs those that flow, which are all alike. A
+//! run costs the same however long it is.
+//!
+//! ```text
+//!   forgotten |  run of 9,000  | listed: conf, empty | run of 412 |
+//! ```
+
+use std::collections::VecDeque;
+
+use super::entries::Entries;
+use super::entry::Entry;
+
+/// The entries of a log.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Segments {
+    parts: VecDeque<Part>,
+}
+
+/// Entries that follow each other; at least one.
+#[derive(Clone, Debug)]
+struct Part {
+    /// Index of the first of them.
+    first: u64,
+    entries: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Listed(Entries<Entry>),
+    /// The hash of each is that of the one before and so much more.
+    Run {
+        first: Entry,
+        len: u64,
+        step: u64,
+    },
+}
+
+impl Part {
+    fn new(first: u64, entry: Entry) -> Self {
+        let entries = if let Some(step) = entry.flow_step() {
+            Kind::Run { first: entry, len: 1, step }
+        } else {
+            let mut listed = Entries::default();
+            listed.push(entry);
+            Kind::Listed(listed)
+        };
+        Self { first, entries }
+    }
+
+    fn len(&self) -> u64 {
+        match &self.entries {
+            Kind::Listed(listed) => listed.len() as u64,
+            Kind::Run { len, .. } => *len,
+        }
+    }
+
+    fn get(&self, position: u64) -> Option<Entry> {
+        match &self.entries {
+            Kind::Listed(listed) => listed.get(usize::try_from(position).ok()?).copied(),
+            Kind::Run { first, len, step } => {
+                let chain = first.chain.wrapping_add(step.wrapping_mul(position));
+                (position < *len).then_some(Entry { chain, ..*first })
+            }
+        }
+    }
+
+    /// Whether the entry belongs to it, which is then its last.
+    fn take(&mut self, entry: Entry) -> bool {
+        let after = self.len();
+        match &mut self.entries {
+            Kind::Listed(listed) if entry.flow_step().is_none() => {
+                listed.push(entry);
+                true
+            }
+            Kind::Run { first, len, step } => {
+                let next = first.chain.wrapping_add(step.wrapping_mul(after));
+                let alike = Entry { chain: next, ..*first } == entry;
+                *len += u64::from(alike);
+                alike
+            }
+            Kind::Listed(_) => false,
+        }
+    }
+}
+
+impl Segments {
+    /// The entry at an index.
+    pub(super) fn get(&self, index: u64) -> Option<Entry> {
+        let last = self.parts.back()?;
+        let part = if last.first <= index {
+            last
+        } else {
+            self.parts.get(self.parts.partition_point(|part| part.first <= index).checked_sub(1)?)?
+        };
+        part.get(index - part.first)
+    }
+
+    /// The last entry.
+    pub(super) fn last(&self) -> Option<Entry> {
+        let part = self.parts.back()?;
+        part.get(part.len() - 1)
+    }
+
+    /// Appends an entry, which gets this index: the next one.
+    pub(super) fn push(&mut self, index: u64, entry: Entry) {
+        if !self.parts.back_mut().is_some_and(|part| part.take(entry)) {
+            self.parts.push_back(Part::new(index, entry));
+        }
+    }
+
+    /// Appends `more` entries like the last one, which flowed.
+    pub(super) fn extend(&mut self, more: u64) {
+        let Some(Part { entries: Kind::Run { len, .. }, .. }) = self.parts.back_mut() else {
+            unreachable!("the last entry flowed")
+        };
+        *len += more;
+    }
+
+    /// Removes the entries from `index` on.
+    pub(super) fn truncate(&mut self, index: u64) {
+        while self.parts.pop_back_if(|part| part.first >= index).is_some() {}
+        if let Some(part) = self.parts.back_mut() {
+            let kept = index - part.first;
+            match &mut part.entries {
+                Kind::Listed(listed) => listed.truncate(usize::try_from(kept).unwrap_or(usize::MAX)),
+                Kind::Run { len, .. } => *len = kept.min(*len),
+            }
+        }
+    }
+
+    /// Forgets the entries up to and with `index`, of which there are some.
+    pub(super) fn forget(&mut self, index: u64) {
+        while self.parts.pop_front_if(|part| part.first + part.len() <= index + 1).is_some() {}
+        let Some(part) = self.parts.front_mut().filter(|part| part.first <= index) else { return };
+        let gone = index + 1 - part.first;
+        let next = part.get(gone).expect("one that ends behind it");
+        part.first = index + 1;
+        match &mut part.entries {
+            Kind::Listed(listed) => listed.forget(gone as usize),
+            Kind::Run { first, len, .. } => (*first, *len) = (next, *len - gone),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::entry::{Command, Token};
+    use super::super::log::Log;
+    use super::*;
+
+    /// An entry that flows, of one of two kinds, or one of a request.
+    fn command(kind: u8) -> Command {
+        match kind {
+            0 | 1 => Command::Flowing { request_bytes: 100 + u32::from(kind), grows: 200, supersedes: 200 },
+            _ => Command::Put { key_bytes: 10, value_bytes: 20 },
+        }
+    }
+
+    proptest! {
+        /// It is what a list is, a copy of it as well, however its entries came.
+        #[test]
+        fn like_a_list(steps in prop::collection::vec((0_u8..7, 0_u64..200), 1..60)) {
+            let (mut log, mut copy) = (Log::compacted(10, 1, 10), Log::compacted(10, 1, 10));
+            let (mut list, mut first) = (VecDeque::new(), 11);
+            for (step, count) in steps {
+                match step {
+                    0 => {
+                        let gone = count.min(list.len() as u64);
+                        [&mut log, &mut copy].map(|log| log.compact(first + gone - 1));
+                        list.drain(..gone as usize);
+                        first += gone;
+                    }
+                    1 => {
+                        let kept = (list.len() as u64).saturating_sub(count);
+                        [&mut log, &mut copy].map(|log| log.drop_tail(first + kept));
+                        list.truncate(kept as usize);
+                    }
+                    kind @ 2..=3 => {
+                        log.flow(1, command(kind - 2), count);
+                        list.extend(std::iter::repeat_n(command(kind - 2), count as usize));
+                    }
+                    kind => {
+                        for _ in 0..count {
+                            log.push(1, Token::NONE, command(kind % 3));
+                            list.push_back(command(kind % 3));
+                        }
+                    }
+                }
+                (copy.last() + 1..=log.last()).for_each(|index| {
+                    copy.push_copy(log.get(index).expect("it is there"));
+                });
+                prop_assert_eq!(log.last() + 1, first + list.len() as u64);
+                for (index, command) in (first..).zip(&list) {
+                    let entry = log.get(index).expect("it is there");
+                    prop_assert_eq!(entry.command, *command);
+                    prop_assert_eq!(copy.get(index), Some(entry));
+                    prop_assert_eq!(log.chain(index), Some(entry.chain));
+                }
+                prop_assert_eq!((log.get(first - 1), log.get(log.last() + 1)), (None, None));
+                prop_assert_eq!((log.last_term(), copy.last_term()), (1, 1));
+            }
+        }
+    }
+}
