@@ -12,7 +12,7 @@ use crate::ctx::{EtcdCtx, EtcdOutbox};
 use crate::database::Database;
 use crate::disk::{Disk, Persisted};
 use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
-use crate::flow::{COMPACTION_INTERVAL, Flow};
+use crate::flow::Flow;
 use crate::member::{Member, MemberState, Process, Reads, Server};
 use crate::passive::Passive;
 use crate::raft::clock::Clock;
@@ -92,8 +92,6 @@ impl EtcdCluster {
             .collect();
         let pairs = || (0..n).flat_map(|from| (0..n).map(move |to| (from, to)));
         let open = |index: usize| settled && spec.members[index].initial && !stands_by(index as u8);
-        let phases = Draws::new(seed, Purpose::Phase, COMPACTION | u64::from(id.0));
-        let compaction_phase = phases.draw(0).below(COMPACTION_INTERVAL.as_nanos());
         let mut cluster = Self {
             id,
             options: Arc::new(spec.options.clone()),
@@ -115,7 +113,7 @@ impl EtcdCluster {
             transfers: Vec::new(),
             transfers_begun: 0,
             quiescence: None,
-            flow: Flow::new(Duration::from_nanos(compaction_phase)),
+            flow: Flow::new(Draws::new(seed, Purpose::Phase, FLOW | u64::from(id.0))),
             last_heartbeat: (0, 0),
             services: Services::default(),
             changes: Vec::new(),
@@ -238,8 +236,8 @@ fn stands_by(spec: &EtcdClusterSpec, index: u8) -> bool {
 
 /// Active-passive clusters among the random draws.
 const PASSIVE: u64 = 1 << 48;
-/// Compactions among the random draws.
-const COMPACTION: u64 = 1 << 50;
+/// What flows among the random draws.
+const FLOW: u64 = 1 << 50;
 /// Leaders' checks of their quorum among the random draws.
 const CHECK_QUORUM: u64 = 1 << 49;
 

@@ -76,9 +76,9 @@ pub struct EtcdCluster {
     pub(super) restore_phase: Option<RestorePhase>,
     /// One of two members serves; `None`: a majority of the voters does.
     pub(super) passive: Option<Box<Passive>>,
-    /// Largest index applied anywhere.
+    /// Largest index committed anywhere.
     pub committed: u64,
-    /// The last of them, with when that was.
+    /// The last entries that were applied anywhere, with when they first were.
     pub(super) recently_applied: Entries<(u64, Time)>,
 }
 

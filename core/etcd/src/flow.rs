@@ -19,6 +19,7 @@ use crate::raft::entry::{Command, Token};
 use crate::raft::quorum::Members;
 use crate::record::{EtcdRecord, RaftRecord};
 use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
 
@@ -36,7 +37,7 @@ pub struct WriteRate {
 }
 
 /// `--etcd-compaction-interval` of kube-apiserver.
-pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
+const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
 
 /// A millionth of a write each second, in a nanosecond.
 const UNIT: u128 = 1_000_000_000_000_000;
@@ -60,13 +61,15 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Nothing flows yet. `phase`: when the first compaction is due.
-    pub(super) const fn new(phase: Duration) -> Self {
+    /// Nothing flows yet. Where it is between two compactions, and between two writes, is drawn.
+    pub(super) fn new(phases: Stream) -> Self {
+        let phase = phases.draw(0).below(COMPACTION_INTERVAL.as_nanos());
+        let rest = u128::from(phases.draw(1).below(UNIT as u64));
         Self {
-            rate: WriteRate { per_million_s: 0, request_bytes: 0, growth: Growth { grows: 0, supersedes: 0 }, compacts: false },
-            compactions: Periodic::new(Time::from_nanos(phase.as_nanos()), COMPACTION_INTERVAL),
+            rate: WriteRate::default(),
+            compactions: Periodic::new(Time::from_nanos(phase), COMPACTION_INTERVAL),
             since: Time::ZERO,
-            rest: 0,
+            rest,
             steady: None,
             held: false,
             timer: Timer::new(),
@@ -108,6 +111,10 @@ impl Flow {
         let write = (rate > 0).then(|| self.since + Duration::from_nanos(((UNIT - self.rest).div_ceil(rate)) as u64));
         let compaction = self.rate.compacts.then(|| self.compactions.after(self.since));
         write.into_iter().chain(compaction).min()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.rate.per_million_s == 0 && !self.rate.compacts
     }
 
     /// A database once what is due has been written to it, and compacted.
@@ -212,7 +219,12 @@ impl EtcdCluster {
         }
         (self.flow.steady, self.flow.held) = (Some((leader, followers)), false);
         self.flow.timer.cancel();
-        self.recently_applied.push((self.committed, ctx.now));
+        self.remember_applied(self.committed, ctx.now);
+        if !self.flow.is_empty() {
+            // The same writes have made all databases, whoever was away while they were compacted.
+            let database = self.server_mut(leader).database;
+            followers.iter().for_each(|index| self.server_mut(index).database = database);
+        }
         self.flow_changed(ctx);
     }
 

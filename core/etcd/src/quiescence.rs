@@ -59,7 +59,7 @@ impl EtcdCluster {
         let server = self.server_mut(leader);
         // Where it was frozen, this beat is late: the next one comes sooner.
         let late = !server.heartbeat_clock.ticks_at(ctx.now);
-        let progress = (server.raft.log.last() - self.flow.flowed(), self.members[leader as usize].read_rounds);
+        let progress = (server.raft.log.last().wrapping_sub(self.flow.flowed()), self.members[leader as usize].read_rounds);
         let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
         let paused = self.members.iter().any(|member| member.pause.is_some());
         if late || busy || paused || !self.transfers.is_empty() || !self.flows_easily() {

@@ -89,11 +89,15 @@ impl EtcdCluster {
                 ctx.record(EtcdRecord::Raft(inner));
             }
         }
+        let committed = notes.contains(&Note::Committed).then_some(log.committed);
         let tick = notes.contains(&Note::Elected).then(|| server.heartbeat_clock.next_tick(ctx.now));
         notes.clear();
         server.raft.out.notes = notes;
         if let Some(tick) = tick {
             self.members[index as usize].arm(ProcessTimer::HeartbeatTick, tick, ctx);
+        }
+        if let Some(committed) = committed.filter(|committed| self.counts(index, *committed)) {
+            self.committed = self.committed.max(committed);
         }
     }
 
@@ -247,8 +251,8 @@ impl EtcdCluster {
             }
             server.database.write(database_growth(entry.command));
             server.backend.applied(entry.command);
-            if counts && at > self.committed {
-                self.committed = at;
+            let is_first = self.recently_applied.last().is_none_or(|&(applied, _)| at > applied);
+            if counts && is_first {
                 self.remember_applied(at, ctx.now);
             }
             if ctx.fx.raft_records {

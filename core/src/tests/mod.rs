@@ -3,5 +3,6 @@
 mod causes;
 mod druid;
 mod etcd;
+mod flow;
 mod kube;
 mod vantages;

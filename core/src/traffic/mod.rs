@@ -29,7 +29,7 @@ use crate::network::ledger::{Class, Ledger};
 use crate::network::{HostId, Network};
 use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
-use crate::scenario::kube::usage::{Caller, Each, WATCHER};
+use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use legs::Point;
 use plan::{Amount, Plan, Rate};
 
@@ -83,6 +83,8 @@ struct Total {
 struct ClusterFlows {
     /// Where some of what its servers ask of etcd is asked one by one, and where all of it flows.
     plans: [Arc<Plan>; 2],
+    /// What flows is counted; otherwise it only writes to etcd.
+    counted: bool,
     /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots); `None`: its control plane runs on hosts.
     shoot: Option<u16>,
     /// Its etcd for events, beside that of all else.
@@ -100,7 +102,7 @@ struct ClusterFlows {
     written: (Amount, Rate),
 }
 
-/// The traffic of all control planes that are in use.
+/// The traffic of all control planes that are in use, and what others write to their etcd.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     /// Shared with clones as long as neither changes them.
@@ -122,7 +124,8 @@ impl Traffic {
         let shoots = shoots.filter_map(|(k, shoot)| Some((shoot.hosted.as_ref()?.cluster, Some((k, shoot)))));
         for (id, shoot) in on_hosts.chain(shoots) {
             let cluster = &scenario.kube.clusters[id];
-            if cluster.requests.is_empty() {
+            let counted = !cluster.requests.is_empty();
+            if !counted && cluster.background.is_empty() {
                 continue;
             }
             let own = plans_of(id, scenario, &mut plans);
@@ -146,7 +149,7 @@ impl Traffic {
             }
             let (all, since, totals, pairs, written) = Default::default();
             let shoot = shoot.map(|(k, _)| k);
-            let own = ClusterFlows { plans: own, shoot, events, components, all, since, totals, pairs, written };
+            let own = ClusterFlows { plans: own, counted, shoot, events, components, all, since, totals, pairs, written };
             traffic.clusters.insert(id, Arc::new(own));
             traffic.stale.insert(id);
         }
@@ -321,13 +324,20 @@ impl Total {
 
 /// The plans of a cluster: those of one that asks the same of a like etcd, where there is one.
 fn plans_of(id: KubeClusterId, scenario: &Scenario, plans: &mut Vec<(KubeClusterId, [Arc<Plan>; 2])>) -> [Arc<Plan>; 2] {
-    let requests = |id: KubeClusterId| &scenario.kube.clusters[id].requests;
+    let requests = |id: KubeClusterId| {
+        let cluster = &scenario.kube.clusters[id];
+        if cluster.requests.is_empty() { &cluster.background } else { &cluster.requests }
+    };
     let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id].etcd].revision;
     let same = |other: KubeClusterId| requests(other) == requests(id) && revision(other) == revision(id);
     if let Some((_, known)) = plans.iter().find(|(other, _)| same(*other)) {
         return known.clone();
     }
-    let at = Point { leads: true, term: 1, index: revision(id), tls: scenario.network.tls };
+    let writes = |own: &Requests| own.etcd.is_some_and(|(objects, op)| objects == Objects::Main && legs::stored(op).is_some());
+    let per_million_s: u64 = requests(id).iter().filter(|own| writes(own)).map(|own| own.per_million_s).sum();
+    // Numbers are as long as halfway through the run.
+    let halfway = u128::from(per_million_s) * u128::from(scenario.duration.as_nanos()) / 2_000_000_000_000_000;
+    let at = Point { leads: true, term: 1, index: revision(id) + halfway as u64, tls: scenario.network.tls };
     let own = [false, true].map(|all| Arc::new(Plan::new(requests(id), at, all)));
     plans.push((id, own.clone()));
     own

@@ -97,8 +97,14 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
             }
         }
     }
-    // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
     let writing = serving.iter().filter(|server| main.time_at(server.member, RequestKind::Write, ctx.net).is_some()).count();
+    let [of_main, of_events] = asks.logged;
+    let writes =
+        [(of_main.rate(writing, serving.len()), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];
+    if !cluster.counted {
+        return Found { flow: Flow::new(), written: Rate::default(), writes };
+    }
+    // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
             found.add(watched, (found.member(main, server.member), found.server(*server)), 1);
@@ -116,9 +122,6 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     if writing > 0 {
         found.exchange(&asks.events, 1, there.of(WATCHER), &serving);
     }
-    let [of_main, of_events] = asks.logged;
-    let writes =
-        [(of_main.rate(writing, serving.len()), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];
     Found { flow: found.flow, written: asks.written.share(writing, serving.len().max(1)), writes }
 }
 

@@ -7,6 +7,7 @@ mod flows;
 mod fuzz;
 mod in_flight;
 mod kube;
+mod logs;
 mod measurements;
 mod modes;
 mod old_names;

@@ -42,6 +42,11 @@ impl<T: Copy> Entries<T> {
         }
     }
 
+    /// The last entry.
+    pub(crate) fn last(&self) -> Option<&T> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
     /// Appends an entry.
     pub(crate) fn push(&mut self, entry: T) {
         if self.tail.len() == CHUNK {
@@ -114,6 +119,7 @@ mod tests {
                 for (entries, list) in [(&entries, &list), (&clone.0, &clone.1)] {
                     prop_assert!((0..=list.len()).map_while(|at| entries.get(at)).eq(list));
                     prop_assert_eq!(entries.len(), list.len());
+                    prop_assert_eq!(entries.last(), list.back());
                     let middle = list.get(list.len() / 2).copied().unwrap_or(0);
                     let before = list.partition_point(|entry| *entry < middle);
                     prop_assert_eq!(entries.partition_point(|entry| *entry < middle), before);

@@ -114,6 +114,8 @@ pub struct KubeClusterSpec {
     pub requests: Vec<usage::Requests>,
     /// How much of that each of its API servers takes at a time.
     pub in_flight: usage::InFlight,
+    /// What is written through its API all the same, where that is not counted.
+    pub background: Vec<usage::Requests>,
     /// Controllers beside those that every cluster has.
     pub controllers: controllers::Controllers,
     /// Programs that act through its API.

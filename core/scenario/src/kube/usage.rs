@@ -258,9 +258,11 @@ const KCM: &str = "kube-controller-manager";
 const ELECTIONS: &str =
     "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
 
+const COMPACTIONS: &str = "every 5 min a key is written and the compaction proposed, by one of them (storage/etcd3/compact.go)";
+
 /// The workload of a control plane at rest. Who watches what is assumed: the garbage collector of kube-controller-manager everything, and
 /// four components more the nodes.
-pub const IDLE_LOAD: [Source; 16] = [
+pub const IDLE_LOAD: [Source; 18] = [
     watched(1, source("leaders renew", KCM, Action::Write(400), (2, 1, Per::Cluster), ELECTIONS)),
     source("and look before", KCM, Action::Read(400), (2, 1, Per::Cluster), ELECTIONS),
     source(
@@ -333,6 +335,8 @@ pub const IDLE_LOAD: [Source; 16] = [
             ),
         )
     },
+    source("API servers compact", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS),
+    events(source("API servers compact the etcd of events", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS)),
     events(source("events", "kubelet", Action::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
 ];
 

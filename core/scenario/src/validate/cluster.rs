@@ -74,6 +74,9 @@ pub(super) fn validate(
             lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
             site.cluster.requests = usage::of_cluster(ctx, &path, usage, &site.cluster.components);
             site.cluster.in_flight = usage::in_flight(usage);
+            site.cluster.background.clear();
+        } else {
+            site.cluster.background = usage::behind_cluster(&site.cluster.components);
         }
         site.cluster.budgets = budgets(ctx, &mut lowering.symbols, &path, &cluster.budgets);
         site.cluster.services = services(ctx, &mut lowering.symbols, &path, &cluster.services);

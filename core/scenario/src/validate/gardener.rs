@@ -338,8 +338,9 @@ impl ShootPlacement<'_> {
             self.sets.push(EtcdStatefulSet { path, main, site: s, workload: id, shoot, namespace, turn, managed, later, turns });
         }
         let site = &self.lowering.clusters[s];
-        let requests =
-            usage.map(|usage| usage::of_shoot(ctx, path, usage, workloads.iter().map(|id| &site.cluster.workloads[*id])));
+        let own = || workloads.iter().map(|id| &site.cluster.workloads[*id]);
+        let requests = usage.map(|usage| usage::of_shoot(ctx, path, usage, own()));
+        let background = if usage.is_some() { Vec::new() } else { usage::behind_shoot(own()) };
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
         shoot.hosted = Some(Hosted { seed, cluster, zones, workloads, forms });
         later_forms(self.lowering, ctx, path, shoot, &home, components, etcd, &later);
@@ -356,6 +357,7 @@ impl ShootPlacement<'_> {
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
+            background,
             controllers: Controllers::default(),
             components: Component::ALL.to_vec(),
             services: TiVec::new(),

@@ -2,6 +2,7 @@
 
 use super::etcd::{EtcdPlacement, ManagedEtcd};
 use super::labels::{labels, reserved};
+use super::usage::behind_cluster;
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
 use crate::kube::gardener::{Pool, Seed, ZoneTolerance};
@@ -167,6 +168,7 @@ impl Builder<'_, '_> {
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),
+            background: behind_cluster(&Component::ALL),
             controllers: raw.controllers.clone(),
             components: Component::ALL.to_vec(),
             services: TiVec::new(),

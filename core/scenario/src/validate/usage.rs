@@ -54,11 +54,31 @@ pub(super) fn of_cluster(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, com
     requests(ctx, path, raw, &components, stacked_idle_load(raw.nodes))
 }
 
+/// What is written to the etcd of a shoot's control plane that is not in use.
+pub(super) fn behind_shoot<'a>(components: impl Iterator<Item = &'a Workload>) -> Vec<Requests> {
+    let components: Vec<&str> = components.map(|workload| workload.name.as_str()).collect();
+    background(&components, idle_load(NODES))
+}
+
+/// The same of a cluster without Gardener, or of a seed.
+pub(super) fn behind_cluster(components: &[Component]) -> Vec<Requests> {
+    let components: Vec<&str> = components.iter().map(|component| component.name()).collect();
+    background(&components, stacked_idle_load(None))
+}
+
+fn background(components: &[&str], idle: Vec<Requests>) -> Vec<Requests> {
+    let writes = |own: &Requests| own.etcd.is_some_and(|(_, op)| !matches!(op, Op::Range { .. } | Op::Watch));
+    idle.into_iter().filter(|own| is_there(own, components) && writes(own)).collect()
+}
+
+/// A component that is not there asks nothing.
+fn is_there(own: &Requests, components: &[&str]) -> bool {
+    !matches!(&own.by, Caller::Component(name) if !components.contains(&name.as_str()))
+}
+
 fn requests(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[&str], idle: Vec<Requests>) -> Vec<Requests> {
     let is_watched = components.contains(&WATCHER);
-    // A component that is not there asks nothing.
-    let is_there = |own: &Requests| !matches!(&own.by, Caller::Component(name) if !components.contains(&name.as_str()));
-    let mut all: Vec<Requests> = idle.into_iter().filter(|own| raw.idle && is_there(own)).collect();
+    let mut all: Vec<Requests> = idle.into_iter().filter(|own| raw.idle && is_there(own, components)).collect();
     for (k, own) in raw.requests.iter().enumerate() {
         let path = format!("{path}.use.requests[{k}]");
         if let Some(from) = own.from.as_ref().filter(|from| !components.contains(&from.as_str())) {

@@ -1,0 +1,98 @@
+//! What flows is in the logs as what is asked request by request: in random scenarios members that come back catch up on as many entries,
+//! databases are as large, a standby that takes over has lost as much, and members say as much to each other.
+//!
+//! Requests come at random and flows evenly, so that of few entries chance decides how many there are: 4 standard deviations may.
+//!
+//! Of the API servers' requests to etcd-events a third is sent to a member that is lost, for they ask all in turn, and are not made again;
+//! flows go to members that answer. So etcd-main is compared.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zonefall_core::network::ledger::Class;
+use zonefall_core::report::Report;
+use zonefall_core::run::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
+use zonefall_tests::numbers;
+use zonefall_tests::threads::of_numbers;
+use zonefall_tests::worlds::dice::{Dice, ms};
+
+/// Random cases: usually, and thoroughly.
+const CASES: [usize; 2] = [100, 10_000];
+/// How far the two may be apart, as a share.
+const TOLERANCE: f64 = 0.02;
+const ETCD: &str = "shoot--garden--shop/etcd-main";
+
+fn case(number: u64, traffic: &str) -> Value {
+    let mut dice = Dice::new("logs", number);
+    let mode = dice.pick(&["quorum", "hot_standby", "learner"]);
+    let zones: &[&str] = if mode == "quorum" { &["za", "zb", "zc"] } else { &["za", "zb"] };
+    let mut seed = json!({
+        "name": "seed", "zones": zones, "control_plane": {"zones": ["parent"]},
+        "pools": [{"name": "cpu", "minimum": 6, "maximum": 12}],
+    });
+    let mut shoot = json!({"name": "shop", "failure_tolerance": "zone"});
+    if mode != "quorum" {
+        seed["allow_even_zones"] = json!(true);
+        shoot["etcd"] = json!({"mode": {mode: {}}});
+    }
+    let requests = |verb: &str, dice: &mut Dice| {
+        let object = format!("{}B", dice.between(100, 8_000));
+        let rate = format!("{}/s", dice.between(1, 5));
+        json!({"name": verb, "verb": verb, "rate": rate, "object": object})
+    };
+    let verbs = ["update", "create", "delete"].into_iter().filter(|_| dice.percent(50)).collect::<Vec<_>>();
+    let own: Vec<Value> = verbs.into_iter().map(|verb| requests(verb, &mut dice)).collect();
+    shoot["use"] = json!({"nodes": dice.below(30), "requests": own});
+    let (zone, at, lasts) = (dice.pick(zones), ms(dice.ms(30_000, 400_000)), ms(dice.ms(30_000, 300_000)));
+    let faults = match dice.below(3) {
+        0 => json!([{"at": at, "for": lasts, "kind": "zone_power", "zone": zone}]),
+        1 => json!([{"at": at, "for": lasts, "kind": "zone_partition", "zone": zone}]),
+        _ => json!([]),
+    };
+    json!({
+        "name": format!("logs-{number}"), "seed": number, "duration": "15m", "traffic": traffic,
+        "topology": {"regions": [{"name": "r", "zones": zones.iter().copied().chain(["parent"]).collect::<Vec<_>>()}]},
+        "seeds": [seed], "shoots": [shoot], "faults": faults,
+    })
+}
+
+fn simulate(number: u64, traffic: &str) -> Report {
+    let file = case(number, traffic).to_string();
+    let scenario = Scenario::from_json(&file).unwrap_or_else(|errors| panic!("case {number}: {errors}\n{file}"));
+    run(&Arc::new(scenario), number, Options::default(), &mut |_, _| {}, &mut |_| {})
+}
+
+/// What logs make visible: what it is, how much, and how much of that chance decides (one standard deviation).
+fn figures(report: &Report) -> Vec<(&'static str, f64, f64)> {
+    let etcd = &report.etcd[ETCD];
+    let entries = |what, count: u64| (what, count as f64, (count as f64).sqrt());
+    let last = etcd.members.iter().map(|member| member.last_index).max().unwrap_or(0);
+    let database = etcd.members.iter().map(|member| member.database_bytes).max().unwrap_or(0);
+    let appended = report.messages.iter().filter(|row| row.class == Class::Append);
+    vec![
+        entries("entries", last),
+        entries("lost entries", etcd.rpo.lost_entries),
+        entries("entries caught up on", etcd.catch_up.iter().map(|own| own.entries).sum()),
+        ("bytes of databases sent", etcd.snapshots.iter().map(|own| own.bytes as f64).sum(), 0.0),
+        ("bytes of the database", database as f64, 0.0),
+        ("bytes between members", appended.map(|row| row.wire_bytes as f64).sum(), 0.0),
+    ]
+}
+
+#[test]
+fn logs_are_the_same_request_by_request() {
+    let differences = of_numbers(&numbers(CASES[0], CASES[1]), |number| {
+        let [flows, requests] = ["flows", "requests"].map(|traffic| figures(&simulate(number, traffic)));
+        let apart = flows.into_iter().zip(requests).filter(|((_, flow, chance), (_, asked, more))| {
+            (flow - asked).abs() > TOLERANCE * asked + 4.0 * chance.hypot(*more) + 3.0
+        });
+        let words = |((what, flow, _), (_, asked, _)): ((&str, f64, f64), (&str, f64, f64))| {
+            format!("case {number}: {what}: {flow} as flows, {asked} request by request\n{}", case(number, "flows"))
+        };
+        apart.map(words).collect::<Vec<_>>()
+    });
+    let differences: Vec<String> = differences.into_iter().flatten().collect();
+    assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
+}
