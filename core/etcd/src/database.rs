@@ -57,6 +57,14 @@ impl Database {
         self.superseded[1] += supersedes;
     }
 
+    /// Something is written, and as much as it supersedes is freed meanwhile.
+    pub fn write_compacted(&mut self, Growth { grows, supersedes }: Growth) {
+        let reused = (self.free + supersedes).min(grows);
+        self.free = self.free + supersedes - reused;
+        self.file_bytes += grows - reused;
+        self.written += grows;
+    }
+
     /// What was written, and never reached the file, is gone.
     pub fn take_back(&mut self, Growth { grows, supersedes }: Growth) {
         self.file_bytes = self.file_bytes.saturating_sub(grows);

@@ -1,13 +1,14 @@
 //! Writes that flow: what clients write at a rate, without a request each.
 //!
 //! ```text
-//!  steady      nothing happens; what has flowed is entered into all logs at once when somebody looks  (disturb, set_write_rate)
-//!  disturbed   each write is proposed when it is due, by an event, and takes its way as any other     (flow_due)
+//!  steady      nothing happens; what has flowed is entered into all logs at once when something else comes (enter_flow)
+//!  waiting     a request is under way: what is due waits until it is done                               (touch)
+//!  disturbed   each write is proposed when it is due, by an event, and takes its way as any other        (disturb, flow_due)
 //! ```
 //!
 //! A group is steady from a beat of its leader at which it might rest ([`quiescence`](crate::quiescence)), whether its heartbeats are
-//! simulated or not, until [`EtcdCluster::disturb`]. At a rate at which something is always under way it would never be: so once
-//! nothing but what flows is under way, what is due waits for the next beat.
+//! simulated or not. Where requests come so fast that they are never done, each write is proposed as well. At a rate at which something
+//! that flows is always under way a group would never be steady again: so once nothing else is, what is due waits for the next beat.
 //!
 //! API servers also compact, every five minutes: by arithmetic or by an entry of its own, like what they write.
 
@@ -42,6 +43,20 @@ const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
 /// A millionth of a write each second, in a nanosecond.
 const UNIT: u128 = 1_000_000_000_000_000;
 
+/// How what flows gets into logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Into all logs of a leader's group at once, without messages.
+    Steady { leader: u8, followers: Members },
+    /// Not yet: it waits for so many beats more.
+    Waiting { beats: u8, was_steady: bool },
+    /// Each write is proposed.
+    Disturbed,
+}
+
+/// Beats that requests may be under way one after the other until a group is taken to be busy.
+const PATIENCE: u8 = 5;
+
 /// How far what flows has come.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
@@ -51,10 +66,7 @@ pub(super) struct Flow {
     since: Time,
     /// What was left of a write then.
     rest: u128,
-    /// Since then it goes into all logs of its group without messages.
-    steady: Option<(u8, Members)>,
-    /// What is due waits for the next beat.
-    held: bool,
+    mode: Mode,
     timer: Timer,
     /// Entries that have flowed so far.
     flowed: u64,
@@ -70,8 +82,7 @@ impl Flow {
             compactions: Periodic::new(Time::from_nanos(phase), COMPACTION_INTERVAL),
             since: Time::ZERO,
             rest,
-            steady: None,
-            held: false,
+            mode: Mode::Disturbed,
             timer: Timer::new(),
             flowed: 0,
         }
@@ -105,10 +116,15 @@ impl Flow {
         (parts / UNIT) as u64
     }
 
+    /// Until then it is neither, and will be.
+    fn carry(&mut self, until: Time) {
+        (self.since, self.rest) = (until, self.parts(until));
+    }
+
     /// When the next write is due, or a compaction.
     fn next(&self) -> Option<Time> {
         let rate = u128::from(self.rate.per_million_s);
-        let write = (rate > 0).then(|| self.since + Duration::from_nanos(((UNIT - self.rest).div_ceil(rate)) as u64));
+        let write = (rate > 0).then(|| self.since + Duration::from_nanos(UNIT.saturating_sub(self.rest).div_ceil(rate) as u64));
         let compaction = self.rate.compacts.then(|| self.compactions.after(self.since));
         write.into_iter().chain(compaction).min()
     }
@@ -120,20 +136,25 @@ impl Flow {
     /// A database once what is due has been written to it, and compacted.
     fn grown(&self, mut database: Database, until: Time) -> Database {
         let mut written = 0;
-        let mut write = |database: &mut Database, due: u64| {
+        let mut at = self.compactions.after(self.since);
+        let last = self.compactions.at_or_before(until).filter(|last| self.rate.compacts && *last >= at);
+        let mut compactions = 0;
+        while last.is_some_and(|last| at <= last) {
+            let due = self.due(at);
             database.write(self.rate.growth.times(due - written));
-            written = due;
-        };
-        let mut at = self.since;
-        while self.rate.compacts {
-            at = self.compactions.after(at);
-            if at > until {
-                break;
-            }
-            write(&mut database, self.due(at));
             database.compact();
+            written = due;
+            compactions += 1;
+            at += COMPACTION_INTERVAL;
+            if let Some(last) = last.filter(|last| compactions == 2 && at < *last) {
+                // From here on each interval is like the one before.
+                let before = Time::from_nanos(last.as_nanos() - COMPACTION_INTERVAL.as_nanos());
+                let due = self.due(before);
+                database.write_compacted(self.rate.growth.times(due - written));
+                (at, written) = (last, due);
+            }
         }
-        write(&mut database, self.due(until));
+        database.write(self.rate.growth.times(self.due(until) - written));
         database
     }
 }
@@ -155,12 +176,12 @@ impl EtcdCluster {
         }
         self.resume(ctx);
         self.enter_flow(ctx);
-        self.flow.take(ctx.now);
+        self.flow.carry(ctx.now);
         self.flow.rate = rate;
-        if self.flow.steady.is_none() {
-            self.arm_flow(ctx);
-        } else if rate.per_million_s > 0 && self.has_slow_disk() {
-            self.end_steady(ctx);
+        match self.flow.mode {
+            Mode::Disturbed => self.arm_flow(ctx),
+            Mode::Steady { .. } if !self.flows_easily() => self.disturb(ctx),
+            Mode::Steady { .. } | Mode::Waiting { .. } => {}
         }
     }
 
@@ -194,30 +215,30 @@ impl EtcdCluster {
 
     /// Whether what flows costs no messages now.
     pub const fn flows_silently(&self) -> bool {
-        self.flow.steady.is_some()
+        matches!(self.flow.mode, Mode::Steady { .. } | Mode::Waiting { was_steady: true, .. })
     }
 
     /// At a beat of the leader: its group might rest with these followers, or could but for what flows (`nearly`), or neither.
     pub(super) fn flow_on(&mut self, leader: u8, followers: Option<Members>, nearly: bool, ctx: &mut EtcdCtx<'_>) {
         let Some(followers) = followers else {
-            let was_held = std::mem::replace(&mut self.flow.held, false);
-            if self.flow.steady.is_some() {
-                self.end_steady(ctx);
-            } else if nearly && !was_held {
-                self.flow.held = true;
-                self.flow.timer.cancel();
-            } else if was_held {
-                self.arm_flow(ctx);
+            match &mut self.flow.mode {
+                Mode::Waiting { beats: beats @ 1.., .. } => *beats -= 1,
+                Mode::Steady { .. } | Mode::Waiting { .. } => self.disturb(ctx),
+                mode @ Mode::Disturbed if nearly => {
+                    *mode = Mode::Waiting { beats: 0, was_steady: false };
+                    self.flow.timer.cancel();
+                }
+                Mode::Disturbed => {}
             }
             return;
         };
-        if self.flow.steady == Some((leader, followers)) {
+        let steady = Mode::Steady { leader, followers };
+        if self.flow.mode == steady {
             return;
         }
-        if self.flow.steady.is_some() {
-            self.enter_flow(ctx);
-        }
-        (self.flow.steady, self.flow.held) = (Some((leader, followers)), false);
+        self.enter_flow(ctx);
+        let was_silent = self.flows_silently();
+        self.flow.mode = steady;
         self.flow.timer.cancel();
         self.remember_applied(self.committed, ctx.now);
         if !self.flow.is_empty() {
@@ -225,26 +246,31 @@ impl EtcdCluster {
             let database = self.server_mut(leader).database;
             followers.iter().for_each(|index| self.server_mut(index).database = database);
         }
-        self.flow_changed(ctx);
+        if !was_silent && self.flows() {
+            ctx.fx.flow_changed.push(self.id);
+        }
+    }
+
+    /// A request comes: message by message until it is done.
+    pub(super) fn touch(&mut self, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        self.enter_flow(ctx);
+        if matches!(self.flow.mode, Mode::Steady { .. }) {
+            self.flow.mode = Mode::Waiting { beats: PATIENCE, was_steady: true };
+        }
     }
 
     /// Something happens to the group: from now on message by message.
     pub fn disturb(&mut self, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
-        if self.flow.steady.is_some() {
-            self.end_steady(ctx);
-        }
-    }
-
-    fn end_steady(&mut self, ctx: &mut EtcdCtx<'_>) {
         self.enter_flow(ctx);
-        self.flow.steady = None;
+        if self.flow.mode == Mode::Disturbed {
+            return;
+        }
+        let was_silent = self.flows_silently();
+        self.flow.mode = Mode::Disturbed;
         self.arm_flow(ctx);
-        self.flow_changed(ctx);
-    }
-
-    fn flow_changed(&self, ctx: &mut EtcdCtx<'_>) {
-        if self.flow.rate.per_million_s > 0 {
+        if was_silent && self.flows() {
             ctx.fx.flow_changed.push(self.id);
         }
     }
@@ -258,7 +284,7 @@ impl EtcdCluster {
 
     /// Enters what has flowed into the logs of a steady group: replicated, on all disks, applied.
     pub(super) fn enter_flow(&mut self, ctx: &mut EtcdCtx<'_>) {
-        let Some((leader, followers)) = self.flow.steady else { return };
+        let Mode::Steady { leader, followers } = self.flow.mode else { return };
         let group = || std::iter::once(leader).chain(followers.iter());
         for index in group() {
             let server = self.members[index as usize].process.server_mut().expect("its process serves");
@@ -336,7 +362,7 @@ impl EtcdCluster {
 
     /// A member once what has flowed is in its log: how many entries more, and its database.
     pub(super) fn flowed_into(&self, index: u8, now: Time) -> Option<(u64, Database)> {
-        let (leader, followers) = self.flow.steady?;
+        let Mode::Steady { leader, followers } = self.flow.mode else { return None };
         let server = self.server(index).filter(|_| index == leader || followers.contains(index))?;
         Some((self.flow.due(now), self.flow.grown(server.database, now)))
     }

@@ -162,7 +162,7 @@ impl EtcdCluster {
     /// Proposes a command at the member of the token.
     fn propose(&mut self, token: Token, command: Command, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;
-        self.disturb(ctx);
+        self.touch(ctx);
         let takes = self.takes_proposals(index);
         let server = self.server_mut(index);
         if !takes {
@@ -189,7 +189,7 @@ impl EtcdCluster {
         if self.server_mut(index).reads.context != 0 {
             return;
         }
-        self.disturb(ctx);
+        self.touch(ctx);
         let member = &mut self.members[index as usize];
         member.read_rounds += 1;
         let context = (u64::from(index) + 1) << 48 | member.read_rounds;
@@ -219,7 +219,7 @@ impl EtcdCluster {
         if reads.context == 0 || reads.index.is_some() {
             return;
         }
-        self.disturb(ctx);
+        self.touch(ctx);
         let timeout = self.options.request_timeout;
         let server = self.server_mut(index);
         if ctx.now.since(server.reads.since) < timeout {
