@@ -6,6 +6,7 @@ use std::sync::Arc;
 use yew::{BaseComponent, Callback, LocalServerRenderer};
 use zonefall_core::ids::{ClientId, EtcdId, KubeClusterId, MemberId, ZoneId};
 use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::record::Reason;
 use zonefall_core::report::{CostSplit, PendingReport, PendingShootReport, RefusedReport, Report, StoryKind};
 use zonefall_core::run::{Run, lasting};
 use zonefall_core::scenario::kube::gardener::FailureTolerance;
@@ -99,7 +100,8 @@ fn outage(minute: u64) -> World {
 fn the_inspector_tells_of_pods_machines_and_nodes() {
     let world = outage(50);
     let cluster = KubeClusterId(0);
-    let pod = world.view.clusters[KubeClusterId(0)].pods.iter().find(|pod| pod.unschedulable.is_some()).unwrap();
+    let pod = world.view.clusters[KubeClusterId(0)].pods.iter().find(|pod| pod.unschedulable == Some(Reason::VolumeZone));
+    let pod = pod.expect("a member of etcd waits for its volume");
     let html = inspector(&world, Selection::Pod(cluster, pod.name));
     for there in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha", "etcd-"] {
         assert!(html.contains(there), "{there} in {html}");
@@ -111,11 +113,11 @@ fn the_inspector_tells_of_pods_machines_and_nodes() {
     }
     let first = world.scenario.nodes.position(|node| node.name.starts_with("ip-10-242-20-17")).unwrap();
     let html = inspector(&world, Selection::Node(first));
-    for there in ["its kubelet sends no heartbeats", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Terminating"] {
+    for there in ["its kubelet sends no heartbeats", "node.kubernetes.io/unreachable:NoExecute", "pjq6n: Unknown"] {
         assert!(html.contains(there), "{there} in {html}");
     }
     let html = inspector(&world, Selection::Zone(ZoneId(0)));
-    assert!(html.contains("0 ready, 3 not ready, 0 cordoned") && html.contains("5 CrashLoopBackOff"), "{html}");
+    assert!(html.contains("0 ready, 3 not ready, 0 cordoned") && html.contains("3 CrashLoopBackOff"), "{html}");
 }
 
 #[test]
@@ -153,7 +155,12 @@ fn a_component_tells_what_its_pods_waited_for() {
     };
     let html = tabs(true);
     // What is not back comes first, and is shown.
-    for there in ["component-kube-apiserver", "not recovered after 40 min", "its volume is in another zone", "wait-scheduled"] {
+    for there in [
+        "component-kube-apiserver",
+        "not recovered after 40 min",
+        "topology spread constraints are not satisfied",
+        "wait-scheduled",
+    ] {
         assert!(html.contains(there), "{there} in {html}");
     }
     assert!(!tabs(false).contains("component-"));

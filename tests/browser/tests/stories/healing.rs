@@ -28,7 +28,7 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
             see_thing(page, &format!("map-node-ip-10-242-{node}.eu-west-1.compute.internal"), &format!(" {state}, ip-"));
         }
         for (machine, phase) in
-            [("z1-766bc-pjq6n", "Terminating"), ("z1-766bc-h66lt", "CrashLoopBackOff"), ("z2-85968-5qmjh", "Running")]
+            [("z1-766bc-pjq6n", "Unknown"), ("z1-766bc-ssvtx", "CrashLoopBackOff"), ("z2-85968-5qmjh", "Running")]
         {
             see_thing(page, &format!("map-machine-{SEED}-cpu-worker-{machine}"), phase);
         }
