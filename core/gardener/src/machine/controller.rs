@@ -16,7 +16,7 @@ use zonefall_scenario::Scenario;
 use super::drain::Drain;
 use super::meltdown::{Judgement, SHORT_RETRY, judge, siblings};
 use super::safety_freeze::SafetyFreeze;
-use super::{LONG_RETRY, MEDIUM_RETRY, rollout};
+use super::{LONG_RETRY, MEDIUM_RETRY, overshooting, rollout};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
@@ -316,8 +316,9 @@ impl Machines {
     }
 
     fn sync_set(&mut self, deployment: MachineDeploymentId, set: MachineSet, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let (mut keep, mut delete) = (Vec::new(), Vec::new());
+        let (mut all, mut keep, mut delete) = (0, Vec::new(), Vec::new());
         for (id, machine) in store.machines.of(deployment).filter(|(_, machine)| machine.name.template == set.template) {
+            all += 1;
             match machine.phase {
                 Phase::Terminating => {}
                 Phase::Failed => delete.push(id),
@@ -331,7 +332,10 @@ impl Machines {
             store.machines.set_phase(id, Phase::Terminating, ctx);
             self.wait(id, ctx.now + ctx.latency);
         }
-        for _ in keep.len()..desired {
+        let update = rollout::update(deployment, &store.machines, ctx);
+        let is_frozen = overshooting::is_frozen(all, update.replicas, update.surge);
+        let missing = if is_frozen { 0 } else { desired.saturating_sub(keep.len()) };
+        for _ in 0..missing {
             let id = store.machines.create(deployment, set.template, ctx);
             self.wait(id, ctx.now + ctx.latency);
         }

@@ -3,6 +3,7 @@
 pub mod controller;
 pub mod drain;
 pub mod meltdown;
+pub mod overshooting;
 pub mod rollout;
 pub mod safety_freeze;
 

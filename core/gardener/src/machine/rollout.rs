@@ -11,9 +11,6 @@ use zonefall_scenario::ids::MachineDeploymentId;
 
 /// Machines that each machine set of a machine deployment is to have now.
 pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> Vec<u32> {
-    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment].pool;
-    let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
-    let update = RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable));
     let set = |set: &MachineSet| {
         let machines = tables.of(deployment).filter(|(_, machine)| machine.name.template == set.template);
         let available = machines.filter(|(_, machine)| machine.phase == Phase::Running).count() as u32;
@@ -21,7 +18,14 @@ pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &Clus
     };
     let mut sets: Vec<ReplicaSet> = tables.sets(deployment).iter().map(set).collect();
     let current = sets.pop().expect("there is one always");
-    update.sizes(current, &sets)
+    update(deployment, tables, ctx).sizes(current, &sets)
+}
+
+/// How far the machine deployment's share of its pool may stray from the machines wanted of it.
+pub fn update(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> RollingUpdate {
+    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment].pool;
+    let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
+    RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable))
 }
 
 /// Pods are rather not to go to the nodes of old machines (`taintNodesBackingMachineSets`).

@@ -158,12 +158,13 @@ fn a_dead_zone_where_machines_can_neither_be_deleted_nor_made() {
     assert_eq!(of_zone, [vec![UNKNOWN, FAILED, TERMINATING], vec![UNKNOWN]]);
     let [(_, new)] = seen.made()[..] else { panic!("{:?}", seen.made()) };
     assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING]);
-    // Later the replacement is given up and replaced in its turn; of the old ones no other.
+    // Later the replacement is given up and replaced in its turn, until there are five machines where two are wanted and one may be in
+    // surplus; of the old ones no other is given up.
     let seen = run(&broken_, 1);
     assert_eq!(seen.phases(machine_of(&scenario, 1)), [UNKNOWN]);
     assert_eq!(seen.phases(new), [MachineFact::Created, CRASHING, FAILED, TERMINATING]);
-    let crashing = |name: &MachineName| seen.phases(*name).last() == Some(&CRASHING);
-    assert_eq!(seen.made().iter().filter(|(_, name)| crashing(name)).count(), 1);
+    let last: Vec<MachineFact> = seen.made().iter().filter_map(|(_, name)| seen.phases(*name).last().copied()).collect();
+    assert_eq!(last, [TERMINATING; 3]);
     let (made, given_up) = (seen.made()[0].0, seen.made()[1].0);
     assert!(given_up.since(made) >= secs(20 * 60) && given_up.since(made) < secs(23 * 60 + 1), "{made:?} {given_up:?}");
     one_at_a_time(&broken_, &seen);
