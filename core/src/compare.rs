@@ -147,10 +147,13 @@ fn maintenance(scenario: &Scenario, report: &Report) -> Option<String> {
     })
 }
 
+/// The most machines at a time that the cloud had made or was making.
 fn machines(report: &Report) -> f64 {
     let most = report.counts.values().map(|counts| {
         let all = [&counts.machines_running, &counts.machines_coming, &counts.machines_failing, &counts.machines_terminating];
-        (0..counts.machines_running.len()).map(|k| all.iter().map(|series| series[k]).sum::<u32>()).max().unwrap_or(0)
+        let refused = |k: usize| counts.machines_refused.get(k).copied().unwrap_or(0);
+        let made = |k| all.iter().map(|series| series[k]).sum::<u32>() - refused(k);
+        (0..counts.machines_running.len()).map(made).max().unwrap_or(0)
     });
     f64::from(most.sum::<u32>())
 }
@@ -266,6 +269,16 @@ mod tests {
         assert!((0..6).all(|k| (whole[k] < outage) == (k == moved)), "{whole:?}");
         let managed = numbers("kube-controller-manager unavailable for");
         assert!((0..6).all(|k| if k == two { managed[k] == 0.0 } else { (405.0..450.0).contains(&managed[k]) }), "{managed:?}");
+    }
+
+    /// The cloud makes none of the machines that are asked for: there are never more than the seven of the start.
+    #[test]
+    fn machines_that_were_refused_do_not_count() {
+        let (scenario, report) = ran("eu-west-1a-outage");
+        assert!(report.machines.len() > 12, "{}", report.machines.len());
+        let compared = compare(&[(&scenario, &report)]);
+        let row = compared.rows.iter().find(|row| row.what == "machines (maximum)").expect("a row of machines");
+        assert_eq!(row.values, [Some(Value::Number(7.0))]);
     }
 
     #[test]

@@ -213,6 +213,9 @@ pub struct CountsReport {
     pub machines_failing: Vec<u32>,
     /// Machines that are to go.
     pub machines_terminating: Vec<u32>,
+    /// Those of all these that the cloud has refused to make: there is nothing behind them.
+    #[serde(default)]
+    pub machines_refused: Vec<u32>,
 }
 
 /// What became of an API.

@@ -1,6 +1,6 @@
 //! How many nodes, pods and machines stand where, sampled at even intervals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::ids::KubeClusterId;
@@ -24,8 +24,10 @@ struct ClusterCounts {
     nodes: Tally<NodeName, Ready>,
     pods: Tally<PodName, PodPhase>,
     machines: Tally<MachineName, Phase>,
+    /// Machines that the cloud refused to make so far.
+    refused: BTreeSet<MachineName>,
     /// The columns of the report, where they are others than in the window before.
-    samples: Vec<(u32, [u32; 9])>,
+    samples: Vec<(u32, [u32; 10])>,
 }
 
 /// What there is, and how many are how.
@@ -111,8 +113,8 @@ impl Counts {
 
 impl ClusterCounts {
     /// How many nodes, pods and machines stand where, by column of the report.
-    fn counts(&self) -> [u32; 9] {
-        let Self { nodes, pods, machines, .. } = self;
+    fn counts(&self) -> [u32; 10] {
+        let Self { nodes, pods, machines, refused, .. } = self;
         [
             nodes.count(Ready::True),
             nodes.all.len() as u32 - nodes.count(Ready::True),
@@ -123,6 +125,7 @@ impl ClusterCounts {
             machines.count(Phase::Pending) + machines.count(Phase::CrashLoopBackOff),
             machines.count(Phase::Unknown) + machines.count(Phase::Failed),
             machines.count(Phase::Terminating),
+            refused.len() as u32,
         ]
     }
 
@@ -143,6 +146,7 @@ impl ClusterCounts {
             machines_coming: column(6),
             machines_failing: column(7),
             machines_terminating: column(8),
+            machines_refused: column(9),
         }
     }
 
@@ -152,10 +156,21 @@ impl ClusterCounts {
             KubeRecord::Node(node, NodeFact::Registered) => self.nodes.set(node, Ready::True),
             KubeRecord::Node(node, NodeFact::Ready(ready)) => self.nodes.set(node, ready),
             KubeRecord::Node(node, NodeFact::Removed) => self.nodes.remove(&node),
-            KubeRecord::Machine(machine, MachineFact::Created) => self.machines.set(machine, Phase::Pending),
-            KubeRecord::Machine(machine, MachineFact::Phase(phase)) => self.machines.set(machine, phase),
-            KubeRecord::Machine(machine, MachineFact::Removed) => self.machines.remove(&machine),
+            KubeRecord::Machine(machine, fact) => self.machine(machine, fact),
             _ => {}
+        }
+    }
+
+    fn machine(&mut self, machine: MachineName, fact: MachineFact) {
+        match fact {
+            MachineFact::Created => self.machines.set(machine, Phase::Pending),
+            MachineFact::Removed => self.machines.remove(&machine),
+            MachineFact::Phase(phase) => self.machines.set(machine, phase),
+        }
+        match fact {
+            MachineFact::Phase(Phase::CrashLoopBackOff) => drop(self.refused.insert(machine)),
+            MachineFact::Phase(Phase::Pending | Phase::Running) | MachineFact::Removed => drop(self.refused.remove(&machine)),
+            MachineFact::Created | MachineFact::Phase(Phase::Unknown | Phase::Failed | Phase::Terminating) => {}
         }
     }
 
