@@ -17,7 +17,7 @@ use zonefall_core::scenario::text;
 use zonefall_core::sim::Options;
 
 use crate::args::{Format, Run};
-use crate::output::{print, width};
+use crate::output::{DIM, print, width};
 use crate::page::Page;
 use crate::{FAILED, OK, charts, input, table};
 
@@ -37,6 +37,9 @@ pub(crate) fn run(args: &Run) -> Result<u8> {
         Format::Table => table::report(&report, &Page::new(width())),
         Format::Json => serde_json::to_string_pretty(&report.to_json())? + "\n",
     };
+    for warning in &scenario.warnings {
+        anstream::eprintln!("{DIM}warning: {warning}{DIM:#}");
+    }
     print(&text)?;
     trace.map_or(Ok(()), Trace::finish)?;
     if let Some(dir) = &args.charts {

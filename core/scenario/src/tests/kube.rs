@@ -282,6 +282,24 @@ fn a_shoot_that_no_seed_takes_is_warned_of() {
     assert!(warnings(0, pair.clone())[0].contains(zones), "{:?}", warnings(0, pair));
 }
 
+/// GEP-20 does not say that the first approach of its third option needs volumes that can leave their zone.
+#[test]
+fn a_preference_that_volumes_thwart_is_warned_of() {
+    let warnings = |tolerance: &str, recovery: &str, volumes: &str| {
+        let shoot = json!({"name": "a", "failure_tolerance": tolerance, "recovery": recovery, "etcd": {"volumes": volumes}});
+        let text = landscape(json!([{"name": "b"}, shoot])).to_string();
+        read(&text).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let expected = "shoots[1].recovery: expected `etcd.volumes` regional, or another recovery: a volume of one zone keeps its member there \
+                    (GEP-20, Option #3, Approach-#1); found preferred, with zonal volumes, which changes nothing";
+    assert_eq!(warnings("zone", "preferred", "zonal"), [expected]);
+    for (tolerance, recovery, volumes) in
+        [("zone", "preferred", "regional"), ("zone", "wait", "zonal"), ("zone", "move", "zonal"), ("node", "preferred", "zonal")]
+    {
+        assert_eq!(warnings(tolerance, recovery, volumes), Vec::<String>::new(), "{tolerance}, {recovery}, {volumes}");
+    }
+}
+
 /// Other names of zones, in the same places, change names only.
 #[test]
 fn names_of_zones_are_only_names() {

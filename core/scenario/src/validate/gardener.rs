@@ -166,6 +166,12 @@ impl ShootPlacement<'_> {
                 let expected = "zonal, or another `recovery`: a regional volume follows its pod and is not replaced";
                 ctx.error(&format!("{path}.etcd.volumes"), "regional, with recovery move", expected);
             }
+            let prefers = entry.recovery == Recovery::Preferred && entry.failure_tolerance == FailureTolerance::Zone;
+            if prefers && !etcd.regional {
+                let expected = "`etcd.volumes` regional, or another recovery: a volume of one zone keeps its member there (GEP-20, Option #3, \
+                                Approach-#1)";
+                ctx.warn(&format!("{path}.recovery"), "preferred, with zonal volumes, which changes nothing", expected);
+            }
             let before = self.shoots.len();
             for k in 1..=entry.count {
                 let errors = ctx.errors.len();
