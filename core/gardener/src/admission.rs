@@ -76,14 +76,16 @@ traced! { enum MigrationDenial { Unscheduled = 0, Moves = 1, Same = 2, Seed(reas
 
 impl fmt::Display for MigrationDenial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unscheduled => "no seed hosts it yet",
-            Self::Moves => "it is on its way to another seed already",
-            Self::Same => "it is there already",
-            Self::Seed(SeedRejection::Full) => "that seed has no capacity for another shoot",
-            Self::Seed(SeedRejection::NotMultiZonal) => "that seed is not multi-zonal, and the shoot is to survive a zone",
-            Self::Seed(SeedRejection::OtherRegion) => "that seed is in another region",
-        })
+        match self {
+            Self::Unscheduled => f.write_str("no seed hosts it yet"),
+            Self::Moves => f.write_str("it is on its way to another seed already"),
+            Self::Same => f.write_str("it is there already"),
+            Self::Seed(SeedRejection::Full) => f.write_str("that seed has no capacity for another shoot"),
+            Self::Seed(SeedRejection::TooFewZones { found, needed }) => {
+                write!(f, "the shoot is to survive a zone: expected a seed with {needed}, found one with {found}")
+            }
+            Self::Seed(SeedRejection::OtherRegion) => f.write_str("that seed is in another region"),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ids::{
     EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId, ZoneId,
 };
 use crate::kube::Component;
-use crate::kube::gardener::{FailureTolerance, SeedRejection};
+use crate::kube::gardener::{FailureTolerance, SeedRejection, ZoneTolerance};
 use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::taints::Effect;
 
@@ -45,4 +45,6 @@ traced! { enum Effect { NoSchedule = 0, PreferNoSchedule = 1, NoExecute = 2 } }
 
 traced! { enum FailureTolerance { None = 0, Node = 1, Zone = 2 } }
 
-traced! { enum SeedRejection { Full = 0, NotMultiZonal = 1, OtherRegion = 2 } }
+traced! { enum ZoneTolerance { None = 0, Pair = 1, Quorum = 2 } }
+
+traced! { enum SeedRejection { Full = 0, TooFewZones { found, needed } = 3, OtherRegion = 2 } }

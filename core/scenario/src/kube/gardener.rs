@@ -39,7 +39,7 @@ impl FailureTolerance {
 
 /// How etcd clusters can survive the loss of a zone: each seed has one of these, each shoot needs one, and a seed suits every shoot that
 /// needs no more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ZoneTolerance {
     /// Not at all.
     #[default]
@@ -48,6 +48,17 @@ pub enum ZoneTolerance {
     Pair,
     /// As quorums of three members in three zones: the seed is multi-zonal (`seed.gardener.cloud/multi-zonal`).
     Quorum,
+}
+
+impl fmt::Display for ZoneTolerance {
+    /// What a seed has that can host such control planes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "no suitable pool over two zones",
+            Self::Pair => "a suitable pool over two zones",
+            Self::Quorum => "a suitable pool over three zones",
+        })
+    }
 }
 
 impl ZoneTolerance {
@@ -107,8 +118,13 @@ impl Seed {
 pub enum SeedRejection {
     /// It hosts as many shoots as it may.
     Full,
-    /// The shoot is to survive a zone, and the seed does not span the zones that this takes.
-    NotMultiZonal,
+    /// The shoot is to survive a zone, and no pool of the seed spans the zones that this takes.
+    TooFewZones {
+        /// What the seed can host.
+        found: ZoneTolerance,
+        /// What the shoot needs.
+        needed: ZoneTolerance,
+    },
     /// It is in another region than the shoot.
     OtherRegion,
 }
@@ -118,7 +134,10 @@ impl fmt::Display for SeedRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full => "seed does not have available capacity for shoots",
-            Self::NotMultiZonal => "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'",
+            Self::TooFewZones { needed: ZoneTolerance::Pair, .. } => {
+                "seed does not span two zones, for a shoot control plane with failure tolerance type 'zone'"
+            }
+            Self::TooFewZones { .. } => "seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'",
             Self::OtherRegion => "seed is in another region",
         })
     }

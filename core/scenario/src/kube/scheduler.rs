@@ -27,7 +27,7 @@ impl Seed {
     /// Why it does not.
     pub fn admit(&self, region: Option<u16>, needed: ZoneTolerance) -> Result<(), SeedRejection> {
         if self.zone_tolerance < needed {
-            return Err(SeedRejection::NotMultiZonal);
+            return Err(SeedRejection::TooFewZones { found: self.zone_tolerance, needed });
         }
         if self.shoots >= self.allocatable {
             return Err(SeedRejection::Full);
@@ -56,7 +56,7 @@ pub fn choose(region: Option<u16>, needed: ZoneTolerance, seeds: &[Seed]) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::SeedRejection::{Full, NotMultiZonal, OtherRegion};
+    use super::SeedRejection::{Full, OtherRegion, TooFewZones};
     use super::ZoneTolerance::{None, Pair, Quorum};
     use super::*;
 
@@ -64,6 +64,10 @@ mod tests {
 
     const fn seed(zone_tolerance: ZoneTolerance, shoots: u32) -> Seed {
         Seed { region: HERE, zone_tolerance, allocatable: 10, shoots }
+    }
+
+    const fn too_few(found: ZoneTolerance, needed: ZoneTolerance) -> SeedRejection {
+        TooFewZones { found, needed }
     }
 
     #[test]
@@ -83,9 +87,9 @@ mod tests {
             (None, vec![], Err(vec![])),
             (None, vec![seed(None, 10), seed(Quorum, 11)], Err(vec![Full, Full])),
             // Each for the first filter that it fails.
-            (Pair, vec![seed(None, 10), seed(Pair, 10)], Err(vec![NotMultiZonal, Full])),
-            (Quorum, vec![seed(Pair, 10), seed(Quorum, 10)], Err(vec![NotMultiZonal, Full])),
-            (Quorum, vec![seed(None, 0), Seed { region: 8, ..seed(Quorum, 0) }], Err(vec![NotMultiZonal, OtherRegion])),
+            (Pair, vec![seed(None, 10), seed(Pair, 10)], Err(vec![too_few(None, Pair), Full])),
+            (Quorum, vec![seed(Pair, 10), seed(Quorum, 10)], Err(vec![too_few(Pair, Quorum), Full])),
+            (Quorum, vec![seed(None, 0), Seed { region: 8, ..seed(Quorum, 0) }], Err(vec![too_few(None, Quorum), OtherRegion])),
             (None, vec![Seed { region: 8, ..seed(Quorum, 10) }], Err(vec![Full])),
         ] {
             assert_eq!(choose(Some(HERE), needed, &seeds), chosen, "{needed:?}: {seeds:?}");

@@ -263,7 +263,7 @@ impl ShootPlacement<'_> {
         let site = &self.lowering.clusters[s];
         let (found, expected) = match candidate(site).admit(None, needed) {
             Ok(()) => return Some(s),
-            Err(SeedRejection::NotMultiZonal) => (
+            Err(SeedRejection::TooFewZones { .. }) => (
                 format!("{}, for a shoot with failure tolerance zone", quote(seed)),
                 match (needed, site.seed.zone_tolerance) {
                     (ZoneTolerance::Pair, _) => format!("a seed over two zones: one with {TWO_ZONES}"),

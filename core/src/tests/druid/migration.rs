@@ -6,7 +6,7 @@ use super::*;
 use crate::gardener::druid::MigrationFact::{self, *};
 use crate::gardener::garden::MigrationDenial;
 use crate::ids::SeedId;
-use crate::kube::spec::gardener::SeedRejection;
+use crate::kube::spec::gardener::{SeedRejection, ZoneTolerance};
 use crate::record::{ClientRecord, RequestResult};
 use crate::report::MigrationReport;
 use proptest::prelude::*;
@@ -16,6 +16,8 @@ use proptest::test_runner::RngSeed;
 const SHOP: &str = "shoot--garden--s/etcd-main";
 const NARROW: SeedId = SeedId(0);
 const WIDE: SeedId = SeedId(1);
+/// The first seed has one zone, and the shoot needs three.
+const TOO_FEW: SeedRejection = SeedRejection::TooFewZones { found: ZoneTolerance::None, needed: ZoneTolerance::Quorum };
 
 /// A seed in zone `za`, one over three zones, another over three, full; their own control planes elsewhere. The shoot is in the first.
 fn world(shoot: &Value, operations: &Value, faults: &Value) -> Value {
@@ -147,7 +149,12 @@ fn what_does_not_fit_is_denied() {
         (json!({}), "narrow", Denied(NARROW, MigrationDenial::Same), "it is there already"),
         (json!({}), "full", elsewhere(SeedId(2), SeedRejection::Full), "no capacity for another shoot"),
         (json!({}), "far", elsewhere(SeedId(3), SeedRejection::OtherRegion), "in another region"),
-        (zonal, "narrow", elsewhere(NARROW, SeedRejection::NotMultiZonal), "not multi-zonal"),
+        (
+            zonal,
+            "narrow",
+            elsewhere(NARROW, TOO_FEW),
+            "expected a seed with a suitable pool over three zones, found one with no suitable pool over two",
+        ),
     ] {
         let seen = run(&scenario(&world(&shoot, &json!([moves("10m", to)]), &json!([]))), 1);
         assert_eq!(facts(&seen), [denied]);
@@ -165,7 +172,7 @@ fn what_does_not_fit_is_denied() {
 fn what_is_asked_for_meanwhile() {
     let operations = json!([moves("10m", "wide"), moves("10m1s", "narrow"), asks("10m2s", "zone"), moves("40m", "narrow")]);
     let seen = run(&scenario(&world(&json!({}), &operations, &json!([]))), 1);
-    let denied = [Denied(NARROW, MigrationDenial::Moves), Denied(NARROW, MigrationDenial::Seed(SeedRejection::NotMultiZonal))];
+    let denied = [Denied(NARROW, MigrationDenial::Moves), Denied(NARROW, MigrationDenial::Seed(TOO_FEW))];
     assert_eq!(facts(&seen).into_iter().filter(|fact| matches!(fact, Denied(..))).collect::<Vec<_>>(), denied);
     use ToleranceFact::{Admitted as Granted, Done as Survives, Follows};
     assert_eq!(
