@@ -197,7 +197,7 @@ fn score(
 ) -> Vec<i64> {
     let workload = store.template(demand.workload, spec);
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
-    let defaults = default_spread(workload);
+    let defaults = spread::system_defaults(&workload.selector);
     let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
     let pods = counted(workload, constraints, spec, store, nodes);
     let spread = spread::score(&incoming(workload, demand.revision), constraints, !is_silent, &nodes.views, candidates, &pods);
@@ -250,17 +250,4 @@ fn pod(workload: &Workload) -> Pod<'_> {
 fn incoming(workload: &Workload, revision: u32) -> Incoming<'_> {
     let Workload { namespace, labels, affinity, tolerations, .. } = workload;
     Incoming { namespace: *namespace, labels, revision, affinity, tolerations }
-}
-
-/// How the scheduler spreads pods that say nothing (`podtopologyspread`, `systemDefaultConstraints`).
-fn default_spread(workload: &Workload) -> [Constraint; 2] {
-    [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
-        key,
-        max_skew,
-        selector: workload.selector.clone(),
-        per_rollout: false,
-        min_domains: 1,
-        honors_affinity: true,
-        honors_taints: false,
-    })
 }

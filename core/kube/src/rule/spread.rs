@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::labels::{Labels, NodeAffinity, Symbol};
+use super::labels::{Labels, NodeAffinity, Selector, Symbol};
 use super::taints::{self, Taint, Toleration};
 pub use zonefall_scenario::kube::placement::Constraint;
 
@@ -83,6 +83,19 @@ impl Incoming<'_> {
 
 fn has_all_keys(node: &SchedulerNode, constraints: &[Constraint]) -> bool {
     constraints.iter().all(|constraint| node.labels.get(constraint.key).is_some())
+}
+
+/// How pods are spread that say nothing of it, and which this selects (`systemDefaultConstraints`): as well as can be.
+pub fn system_defaults(selector: &Selector) -> [Constraint; 2] {
+    [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
+        key,
+        max_skew,
+        selector: selector.clone(),
+        per_rollout: false,
+        min_domains: 1,
+        honors_affinity: true,
+        honors_taints: false,
+    })
 }
 
 /// Which of the nodes a pod fits whose `constraints` must hold; one verdict per node.

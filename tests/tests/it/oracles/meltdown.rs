@@ -47,6 +47,9 @@ struct Machine {
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 enum RawPhase {
+    /// Nobody has looked at it yet.
+    #[serde(rename = "")]
+    None,
     Pending,
     Running,
     Unknown,
@@ -64,7 +67,8 @@ enum Want {
 impl From<RawPhase> for Phase {
     fn from(raw: RawPhase) -> Self {
         match raw {
-            RawPhase::Pending => Self::Pending,
+            // The simulator's machines are Pending from the first moment on.
+            RawPhase::None | RawPhase::Pending => Self::Pending,
             RawPhase::Running => Self::Running,
             RawPhase::Unknown => Self::Unknown,
             RawPhase::Failed => Self::Failed,

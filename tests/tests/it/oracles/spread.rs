@@ -33,7 +33,11 @@ struct Case<Want> {
     #[serde(rename = "note", default)]
     _note: String,
     pod_labels: Vec<String>,
+    #[serde(default)]
     constraints: Vec<RawConstraint>,
+    /// The pod has no constraints of its own, and its Service selects this label: it is given the scheduler's.
+    #[serde(default)]
+    system_defaults: Option<String>,
     nodes: Vec<(String, BTreeMap<String, String>)>,
     /// Nodes that another filter refused.
     #[serde(default)]
@@ -122,7 +126,11 @@ impl World {
             honors_affinity: raw.affinity_policy == Policy::Honor,
             honors_taints: raw.taints_policy == Policy::Honor,
         });
-        let constraints = constraints.collect();
+        let mut constraints: Vec<Constraint> = constraints.collect();
+        if let Some(label) = &case.system_defaults {
+            let all = vec![Requirement { key: symbols.symbol(label), is: Condition::Exists }];
+            constraints.extend(spread::system_defaults(&Selector::All(all)));
+        }
         let include = |symbols: &mut SymbolTable, names: &[String]| Requirement {
             key: symbols.symbol(NAME),
             is: Condition::In(names.iter().map(|name| symbols.symbol(name)).collect()),
@@ -229,7 +237,9 @@ pub(super) fn run_score(text: &str) -> Outcome {
     run_cases(text, |case: &Case<i64>| {
         let world = World::new(case)?;
         let candidates: Vec<usize> = (0..case.nodes.len()).collect();
-        let found = world.judge(|pod, nodes, pods| spread::score(pod, &world.constraints, true, nodes, &candidates, pods));
+        let found = world.judge(|pod, nodes, pods| {
+            spread::score(pod, &world.constraints, case.system_defaults.is_none(), nodes, &candidates, pods)
+        });
         let names = case.nodes.iter().map(|(name, _)| name.clone());
         compare(&names.zip(found).collect::<Vec<_>>(), &case.want)
     })
