@@ -82,7 +82,7 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     for (objects, writes, asked) in &asks.etcd {
         match objects {
             Objects::Main => {
-                for server in &serving {
+                for server in serving.iter().filter(|_| cluster.counted) {
                     found.ask(main, *server, *writes, asked, serving.len());
                 }
             }
@@ -91,7 +91,8 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 events_open |= *writes && !members.is_empty() && !serving.is_empty();
-                for (server, member) in serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member))) {
+                let asked_of = serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member)));
+                for (server, member) in asked_of.filter(|_| cluster.counted) {
                     found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
                 }
             }
