@@ -117,6 +117,7 @@ fn scenario() -> Scenario {
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),
+        background: Vec::new(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),
         services: TiVec::new(),
