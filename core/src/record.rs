@@ -9,8 +9,8 @@ use crate::ids::{FaultId, KubeClusterId, NodeId};
 use crate::kube::record::KubeRecord;
 use crate::scenario::ActiveFault;
 
-pub use crate::client::record::{ClientRecord, RequestResult};
-pub use crate::etcd::record::{EtcdRecord, RaftRecord, RefuseReason, Service, StepDownReason};
+pub use crate::client::record::{ClientRecord, Delay, RequestResult};
+pub use crate::etcd::record::{EtcdRecord, Part, RaftRecord, RefuseReason, Service, StepDownReason};
 pub use crate::network::process::StopReason;
 
 /// A fact, at the time it is delivered with.

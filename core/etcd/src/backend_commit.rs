@@ -4,6 +4,7 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::event::ProcessTimer;
 use crate::member::Server;
+use crate::record::Part;
 use crate::volume::Lane;
 use zonefall_kernel::periodic::Periodic;
 
@@ -33,6 +34,7 @@ impl EtcdCluster {
         server.writes.begin(ctx.now, Lane::Database, work, member.disk.slowdown());
         let (end, shares) = (server.writes.end(Lane::Database), server.writes.transfers(Lane::Log));
         member.arm(ProcessTimer::Committed, end, ctx);
+        self.tell_backlog(index, Part::Database, end, ctx);
         if shares {
             self.write_moves(index, ctx);
         }
@@ -44,6 +46,7 @@ impl EtcdCluster {
         if member.is_locked() {
             let end = member.process.server().expect("its process serves").writes.end(Lane::Database);
             member.arm(ProcessTimer::Committed, end, ctx);
+            self.tell_backlog(index, Part::Database, end, ctx);
         }
     }
 

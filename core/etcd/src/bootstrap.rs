@@ -100,6 +100,7 @@ impl EtcdCluster {
             seed,
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             held: vec![Vec::new(); n * n],
+            told: vec![Default::default(); n * n],
             meters: vec![Meter::default(); n * n],
             ledger: Ledger::default(),
             before: Vec::new(),
@@ -221,6 +222,7 @@ impl EtcdCluster {
             database: content.database,
             snapshot_index: content.snapshot_index,
             keeps_entries_until: now,
+            told: Default::default(),
         }));
     }
 }

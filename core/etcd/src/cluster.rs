@@ -11,6 +11,8 @@
 use std::sync::Arc;
 
 use crate::availability::Services;
+use crate::backlog::Told;
+use crate::ctx::EtcdCtx;
 use crate::flow::Flow;
 use crate::member::{Member, Server};
 use crate::options::EtcdOptions;
@@ -20,6 +22,7 @@ use crate::quiescent_group::Quiescence;
 use crate::raft::Config;
 use crate::raft::entries::Entries;
 use crate::reconfiguration::Pending;
+use crate::record::{EtcdRecord, Part};
 use crate::restore::RestorePhase;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::Time;
@@ -45,6 +48,8 @@ pub struct EtcdCluster {
     pub(super) streams: Vec<Stream>,
     /// Messages that wait for their path, by stream.
     pub(super) held: Vec<Vec<u32>>,
+    /// What was told of each stream's bandwidth and losses.
+    pub(super) told: Vec<[Told; 2]>,
     /// Bytes, like the streams.
     pub(super) meters: Vec<Meter>,
     /// The same by what they are.
@@ -112,6 +117,29 @@ impl EtcdCluster {
     pub(super) fn is_stream_blocked(&self, stream: usize, net: &Network) -> bool {
         let (from, to) = self.ends(stream);
         net.is_blocked(self.host(from), self.host(to))
+    }
+
+    /// What a part of a member's process was given now is done at `end`: tells it where that is long.
+    pub(super) fn tell_backlog(&mut self, index: u8, part: Part, end: Time, ctx: &mut EtcdCtx<'_>) {
+        let wait = end.max(ctx.now).since(ctx.now);
+        let place = match part {
+            Part::Log => 0,
+            Part::Database => 1,
+            Part::Cores => 2,
+            Part::Apply => 3,
+            Part::Link(to) | Part::Loss(to) => {
+                let stream = self.stream_index(index, to);
+                let lost = usize::from(part == Part::Loss(to));
+                if self.told[stream][lost].tells(ctx.now, wait) {
+                    ctx.record(EtcdRecord::Backlog { member: self.members[index as usize].id, part, wait });
+                }
+                return;
+            }
+        };
+        let member = &mut self.members[index as usize];
+        if member.process.server_mut().is_some_and(|server| server.told[place].tells(ctx.now, wait)) {
+            ctx.record(EtcdRecord::Backlog { member: member.id, part, wait });
+        }
     }
 
     /// The member that leads: of those that think so, the one of the highest term.

@@ -21,6 +21,7 @@
 mod availability;
 pub mod backend;
 mod backend_commit;
+pub mod backlog;
 mod bootstrap;
 pub mod cluster;
 pub mod codec;

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use crate::backend::Backend;
+use crate::backlog::Told;
 use crate::command_bytes::database_growth;
 use crate::cost::Cores;
 use crate::ctx::EtcdCtx;
@@ -161,6 +162,8 @@ pub struct Server {
     pub snapshot_index: u64,
     /// It compacts nothing until then: it has sent somebody its database.
     pub keeps_entries_until: Time,
+    /// What was told of its log, database, cores and apply loop.
+    pub(super) told: [Told; 4],
 }
 
 /// A write to the log file and its fsync.

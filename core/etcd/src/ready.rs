@@ -11,7 +11,7 @@ use crate::raft::PlantedBug;
 use crate::raft::encoding;
 use crate::raft::entry::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
-use crate::record::{EtcdRecord, RaftRecord};
+use crate::record::{EtcdRecord, Part, RaftRecord};
 use crate::volume::Lane;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::ids::MemberId;
@@ -176,6 +176,7 @@ impl EtcdCluster {
         server.writes.begin(ctx.now, Lane::Log, work, member.disk.slowdown());
         let (end, shares) = (server.writes.end(Lane::Log), server.writes.transfers(Lane::Database));
         member.arm(ProcessTimer::Synced, end, ctx);
+        self.tell_backlog(index, Part::Log, end, ctx);
         if shares {
             self.commit_moves(index, ctx);
         }
@@ -189,6 +190,7 @@ impl EtcdCluster {
         if server.write.is_some() {
             let end = server.writes.end(Lane::Log);
             self.members[index as usize].arm(ProcessTimer::Synced, end, ctx);
+            self.tell_backlog(index, Part::Log, end, ctx);
         }
     }
 
@@ -271,6 +273,10 @@ impl EtcdCluster {
             if entry.token.member == index {
                 self.done(done, entry.token, ctx);
             }
+        }
+        if let Some(server) = self.server(index) {
+            let end = server.apply_free;
+            self.tell_backlog(index, Part::Apply, end, ctx);
         }
         self.applied(index, ctx);
         self.commit_or_wait(index, ctx);

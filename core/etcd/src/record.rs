@@ -139,6 +139,16 @@ pub enum EtcdRecord {
         /// Voters of the cluster.
         voters: u8,
     },
+    /// Work of a member waits: what a part of it was given now is done only after a time. Told where that is long
+    /// ([`backlog`](crate::backlog)).
+    Backlog {
+        /// The member.
+        member: MemberId,
+        /// Which part.
+        part: Part,
+        /// Until all that it has is done.
+        wait: Duration,
+    },
     /// Committed entries that no remaining volume holds.
     DataLost {
         /// Which cluster.
@@ -157,6 +167,23 @@ pub enum EtcdRecord {
         /// Where it will run.
         zone: ZoneId,
     },
+}
+
+/// What work waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The disk: its log is written. What comes meanwhile waits for the next write, and so do ticks.
+    Log,
+    /// The disk: its database is committed. Nothing is applied or read.
+    Database,
+    /// Its cores, for requests.
+    Cores,
+    /// The loop that applies entries.
+    Apply,
+    /// The bandwidth of its path to this member.
+    Link(u8),
+    /// Packets lost on its path to this member, until they were sent again.
+    Loss(u8),
 }
 
 /// Why a process does not start.

@@ -16,7 +16,7 @@ use crate::cost::{answering, reading};
 use crate::ctx::EtcdCtx;
 use crate::event::{Answer, EtcdEvent, ProcessTimer, Step, Watched};
 use crate::raft::entry::{Command, Token};
-use crate::record::EtcdRecord;
+use crate::record::{EtcdRecord, Part};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Op;
 use zonefall_scenario::ids::ClientId;
@@ -43,6 +43,7 @@ impl EtcdCluster {
             let writes = Command::of(op).is_some();
             let wait = if writes { cost.write } else { Duration::ZERO };
             ctx.schedule(read + wait, id, EtcdEvent::Work { token, step: Step::Read, life: member.lives as u32 });
+            self.tell_backlog(token.member, Part::Cores, read, ctx);
         }
         true
     }
@@ -60,6 +61,7 @@ impl EtcdCluster {
             Step::Done => {
                 let written = server.cores.take(ctx.now, answering(&cost, op));
                 ctx.schedule(written, id, EtcdEvent::Work { token, step: Step::Written, life });
+                self.tell_backlog(token.member, Part::Cores, written, ctx);
             }
             Step::Written => ctx.fx.answers.push((ctx.now, token, Answer::Ok)),
         }
@@ -111,7 +113,9 @@ impl EtcdCluster {
             let apply = self.options.apply;
             let server = self.server_mut(token.member);
             server.apply_free = server.apply_free.max(ctx.now) + apply;
-            server.apply_free
+            let free = server.apply_free;
+            self.tell_backlog(token.member, Part::Apply, free, ctx);
+            free
         } else {
             ctx.now
         };

@@ -7,7 +7,7 @@ use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use crate::peer::InFlight;
 use crate::raft::message::{Kind, Message};
-use crate::record::EtcdRecord;
+use crate::record::{EtcdRecord, Part};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Generation;
 use zonefall_network::Network;
@@ -90,6 +90,10 @@ impl EtcdCluster {
         if let Some(delivery) = self.streams[index].send(ctx.now, lane as usize, paths, burst) {
             self.in_flight[slot as usize].leaves = delivery.leaves;
             self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, ctx);
+            // Those of a quiescent group are not sent one by one.
+            if class != Class::Heartbeat {
+                self.tell_backlog(from, Part::Link(to), delivery.leaves, ctx);
+            }
         } else {
             let message = Outgoing { burst, tag: slot, class };
             let moved = self.streams[index].send_lossy(ctx.now, lane as usize, paths, message);
@@ -107,7 +111,10 @@ impl EtcdCluster {
             self.ledger.add(class, 0, 0, burst);
             self.meter(index, ctx.now, 0, burst, Burst::default());
         }
+        let (from, to) = self.ends(index);
+        let usual = ctx.net.typical(self.host(from), self.host(to));
         for (slot, at) in moved.arrivals {
+            self.tell_backlog(from, Part::Loss(to), at - usual, ctx);
             self.in_flight[slot as usize].leaves = ctx.now;
             self.queue_delivery(slot, at + self.options.rpc_overhead, ctx);
         }

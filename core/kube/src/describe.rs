@@ -90,6 +90,7 @@ impl KubeRecord {
                     MachineFact::Created => format!("machine {name} is created"),
                     MachineFact::Phase(phase) => format!("machine {name} is {phase:?}"),
                     MachineFact::Removed => format!("machine {name} is deleted"),
+                    MachineFact::DrainTimedOut => format!("the drain of machine {name} has timed out"),
                 }
             }
             Self::MachineDeploymentScaled(deployment, desired) => {
@@ -167,6 +168,7 @@ impl Reason {
             Self::PodAntiAffinity => "pod anti-affinity is not satisfied",
             Self::ExistingAntiAffinity => "the anti-affinity of existing pods is not satisfied",
             Self::NoNodes => "there are no nodes",
+            Self::NoNodesInVolumeZone => "there are no nodes in the zone of its volume",
         }
     }
 
@@ -177,7 +179,7 @@ impl Reason {
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
             Self::Resources => "Insufficient cpu, memory or pods",
             Self::VolumeLimit => "node(s) exceed max volume count",
-            Self::VolumeZone => "node(s) had no available volume zone",
+            Self::VolumeZone | Self::NoNodesInVolumeZone => "node(s) had no available volume zone",
             Self::Spread => "node(s) didn't match pod topology spread constraints",
             Self::PodAffinity => "node(s) didn't match pod affinity rules",
             Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",

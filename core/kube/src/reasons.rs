@@ -6,7 +6,11 @@ use crate::record::Reason;
 
 /// How many nodes each filter refuses, each node by the first that it fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reasons([u16; Reason::FILTERS.len()]);
+pub struct Reasons {
+    counts: [u16; Reason::FILTERS.len()],
+    /// No node is in the zone of the pod's volume.
+    homeless: bool,
+}
 
 impl Reasons {
     /// Whether some node fails this filter first.
@@ -14,13 +18,23 @@ impl Reasons {
         self.counts().any(|(own, count)| own == reason && count > 0)
     }
 
-    /// The last of the filters that a node fails; there may be no node at all.
+    /// The last of the filters that a node fails; there may be no node at all, or none where the pod's volume is.
     pub fn last(self) -> Reason {
-        self.counts().filter(|(_, count)| *count > 0).last().map_or(Reason::NoNodes, |(reason, _)| reason)
+        match self.counts().filter(|(_, count)| *count > 0).last() {
+            Some((Reason::VolumeZone, _)) if self.homeless => Reason::NoNodesInVolumeZone,
+            Some((reason, _)) => reason,
+            None => Reason::NoNodes,
+        }
+    }
+
+    /// The same where no node is in the zone of the pod's volume.
+    #[must_use]
+    pub const fn homeless(self, homeless: bool) -> Self {
+        Self { homeless, ..self }
     }
 
     fn counts(self) -> impl Iterator<Item = (Reason, u16)> {
-        Reason::FILTERS.into_iter().zip(self.0)
+        Reason::FILTERS.into_iter().zip(self.counts)
     }
 }
 
@@ -28,7 +42,7 @@ impl FromIterator<Reason> for Reasons {
     fn from_iter<I: IntoIterator<Item = Reason>>(reasons: I) -> Self {
         let mut all = Self::default();
         for reason in reasons {
-            for (own, count) in Reason::FILTERS.iter().zip(&mut all.0) {
+            for (own, count) in Reason::FILTERS.iter().zip(&mut all.counts) {
                 *count += u16::from(*own == reason);
             }
         }
@@ -39,7 +53,7 @@ impl FromIterator<Reason> for Reasons {
 /// In the form of kube-scheduler's event `FailedScheduling`, but in the order of the filters (upstream sorts the reasons by their words): `0/3 nodes are available: 2 node(s) ..., 1 ...`.
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: u32 = self.0.iter().map(|count| u32::from(*count)).sum();
+        let all: u32 = self.counts.iter().map(|count| u32::from(*count)).sum();
         if all == 0 {
             return f.write_str(Reason::NoNodes.event());
         }
@@ -54,6 +68,15 @@ impl fmt::Display for Reasons {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_volume_in_a_zone_without_nodes_is_no_volume_elsewhere() {
+        let reasons: Reasons = [Reason::Taints, Reason::VolumeZone].into_iter().collect();
+        assert_eq!(
+            [false, true].map(|homeless| reasons.homeless(homeless).last()),
+            [Reason::VolumeZone, Reason::NoNodesInVolumeZone]
+        );
+    }
 
     #[test]
     fn reasons_are_told_as_kube_scheduler_tells_them() {
@@ -74,6 +97,8 @@ mod tests {
         ] {
             let reasons: Reasons = refused.iter().copied().collect();
             assert_eq!((reasons.last(), reasons.to_string()), (last, text.to_owned()));
+            let homeless = reasons.homeless(true);
+            assert_eq!((homeless.last(), homeless.to_string()), (last, text.to_owned()), "it says nothing of volumes");
             assert!(refused.iter().all(|reason| reasons.has(*reason)) && !reasons.has(Reason::VolumeZone));
         }
     }

@@ -237,9 +237,11 @@ pub enum MachineFact {
     Phase(Phase),
     /// Its object is gone.
     Removed,
+    /// It is deleted though pods are left on its node: draining that has taken as long as it may (`machine-drain-timeout`).
+    DrainTimedOut,
 }
 
-traced! { enum MachineFact { Created = 0, Phase(phase) = 1, Removed = 2 } }
+traced! { enum MachineFact { Created = 0, Phase(phase) = 1, Removed = 2, DrainTimedOut = 3 } }
 
 /// The condition `Ready` of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -276,6 +278,8 @@ pub enum Reason {
     ExistingAntiAffinity,
     /// There is no node at all.
     NoNodes,
+    /// There is no node in the zone of its volume.
+    NoNodesInVolumeZone,
 }
 
 traced! {
@@ -290,6 +294,7 @@ traced! {
         PodAntiAffinity = 7,
         ExistingAntiAffinity = 8,
         NoNodes = 9,
+        NoNodesInVolumeZone = 10,
     }
 }
 

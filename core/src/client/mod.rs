@@ -9,6 +9,7 @@
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
 mod attachment;
+mod delays;
 mod describe;
 pub mod event;
 pub mod in_flight;
@@ -20,12 +21,14 @@ mod watch;
 use std::collections::VecDeque;
 
 pub use crate::client::attachment::ServerAttachment;
+use crate::client::delays::Trip;
 use crate::client::event::{ClientEvent, ClientOutbox};
 use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
 use crate::client::record::{ClientRecord, RequestResult};
 use crate::client::requests::{Request, Requests};
 use crate::client::watch::Watch;
+use crate::etcd::backlog::Told;
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
 use crate::etcd::event::{Answer, EtcdEvent};
@@ -79,6 +82,8 @@ pub struct Client {
     ticks: bool,
     /// The same by what it is.
     ledger: Ledger,
+    /// What was told of each kind of [`Delay`].
+    told: [Told; 4],
 }
 
 /// What a client may look at besides itself.
@@ -131,6 +136,7 @@ impl Client {
             attachment: None,
             ticks: spec.server.is_none(),
             ledger: Ledger::default(),
+            told: Default::default(),
             spec,
         }
     }
@@ -268,7 +274,7 @@ impl Client {
         if ctx.net.is_blocked(self.host, host) {
             return;
         }
-        let (transfer, way, sent) = self.travel(Class::EtcdRequest, [self.host, host], bytes, ctx.net);
+        let Trip { transfer, way, lost, sent } = self.travel(Class::EtcdRequest, [self.host, host], bytes, ctx.net);
         let left = match self.spec.process {
             None => ctx.now + transfer,
             Some(cost) => {
@@ -276,22 +282,24 @@ impl Client {
                 self.process.send(written, transfer) + cost.rpc_overhead
             }
         };
-        let arrival = left + way;
+        let arrival = left + way + lost;
+        self.tell_delays(member, [left.since(ctx.now) - transfer, transfer, lost], ctx);
         self.meter(member, true, ctx.now, bytes, sent);
         ctx.out.schedule(arrival, (self.cluster, EtcdEvent::Request(token)));
     }
 
-    /// How long a connection takes to write it, its time on the way, and its packets with their ACKs; loss included.
-    fn travel(&mut self, class: Class, [from, to]: [HostId; 2], bytes: u64, net: &Network) -> (Duration, Duration, [Burst; 2]) {
+    /// What a message meets on its way.
+    fn travel(&mut self, class: Class, [from, to]: [HostId; 2], bytes: u64, net: &Network) -> Trip {
         let k = self.sent;
         self.sent += 1;
         let path = net.path(from, to);
         let burst = Burst::of(bytes, net.tls);
-        let (wait, again) = tcp::alone([self.losses, self.delays], k, net.both_ways(from, to), burst);
+        let (lost, again) = tcp::alone([self.losses, self.delays], k, net.both_ways(from, to), burst);
         let transfer = Duration::of_transfer(burst.bytes, path.bytes_per_s);
         let (sent, acks) = (burst + again, burst.acks());
         self.ledger.add(class, 1, bytes, sent + acks);
-        (transfer, path.delay + path.jitter.sample(|| self.delays.draw(k)) + wait, [sent, acks])
+        let way = path.delay + path.jitter.sample(|| self.delays.draw(k));
+        Trip { transfer, way, lost, sent: [sent, acks] }
     }
 
     fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, [sent, acks]: [Burst; 2]) {
@@ -318,12 +326,13 @@ impl Client {
             return;
         }
         let bytes = self.answer_bytes(answer);
-        let (transfer, way, sent) = self.travel(Class::EtcdAnswer, [host, self.host], bytes, ctx.net);
+        let Trip { transfer, way, lost, sent } = self.travel(Class::EtcdAnswer, [host, self.host], bytes, ctx.net);
         let through = match self.spec.process {
             None => leaves + transfer,
             Some(cost) => self.process.receive(leaves, transfer) + cost.rpc_overhead,
         };
-        let arrival = through + way;
+        let arrival = through + way + lost;
+        self.tell_delays(token.member, [through.since(leaves) - transfer, transfer, lost], ctx);
         self.meter(token.member, false, leaves, bytes, sent);
         ctx.out.schedule(arrival, (self.id, ClientEvent::Answer { token, answer }));
     }
@@ -407,6 +416,7 @@ impl Client {
             }
             self.deadlines.pop_front();
             if open {
+                self.tell_down(token.member, ctx);
                 self.try_another(token, RequestResult::TimedOut, ctx);
             }
         }

@@ -23,6 +23,32 @@ pub enum ClientRecord {
         /// How it ended.
         result: RequestResult,
     },
+    /// A request, or its answer, waits on its way. Told where that is long, as [`EtcdRecord::Backlog`](crate::record::EtcdRecord) is.
+    Delayed {
+        /// Who asks.
+        client: ClientId,
+        /// In which zone that is.
+        from: ZoneId,
+        /// The member that is asked.
+        member: MemberId,
+        /// What it waits for.
+        by: Delay,
+        /// How long.
+        wait: Duration,
+    },
+}
+
+/// What a request, or its answer, waits for on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Delay {
+    /// The client's process, or its machine's link: it has many.
+    Client,
+    /// The bandwidth of the path.
+    Link,
+    /// Packets that were lost, until they were sent again.
+    Loss,
+    /// A member that does not run, and whose host does not say so.
+    Down,
 }
 
 /// How a request ended.

@@ -11,7 +11,7 @@
 
 use crate::client::event::ClientEvent;
 use crate::client::record::RequestResult;
-use crate::client::{Client, ClientCtx, FAILURE_PAUSE, GRPC_OVERHEAD};
+use crate::client::{Client, ClientCtx, FAILURE_PAUSE, GRPC_OVERHEAD, Trip};
 use crate::etcd::command_bytes::{WatchScope, event_bytes};
 use crate::etcd::event::Watched;
 use crate::ids::MemberId;
@@ -127,8 +127,8 @@ impl Client {
             return;
         }
         let bytes = GRPC_OVERHEAD + event;
-        let (transfer, way, sent) = self.travel(Class::WatchEvent, [host, self.host], bytes, ctx.net);
-        let arrival = watched.at + transfer + way;
+        let Trip { transfer, way, lost, sent } = self.travel(Class::WatchEvent, [host, self.host], bytes, ctx.net);
+        let arrival = watched.at + transfer + way + lost;
         self.meter(member, false, watched.at, bytes, sent);
         self.schedule(arrival, ClientEvent::Watched { member, since: watched.first_applied }, ctx);
     }

@@ -207,13 +207,24 @@ impl Availability {
                 }
             }
         }
-        let of_cluster =
-            |state: &Arc<EtcdAvailability>| state.open.iter().copied().chain(state.late.iter().map(Late::open)).flatten().min();
-        let etcd = self.clusters.iter().filter_map(of_cluster);
-        let open = etcd.chain(self.apis.values().flat_map(|api| api.open).flatten()).min();
         // Requests that have not ended may turn out to be late.
         let asked = now - self.rules.horizon;
-        self.causes.forget(open.map_or(asked, |open| open.min(asked)));
+        let mut earliest = asked;
+        let mut of_apis: BTreeMap<EtcdId, Time> = BTreeMap::new();
+        let open_of = |api: &ApiOutages| api.open.into_iter().flatten().fold(asked, Time::min);
+        self.causes.forget_servers(|cluster| self.apis.get(&cluster).map_or(asked, |api| open_of(api)));
+        for (cluster, api) in &self.apis {
+            let open = open_of(api);
+            let of_etcd = of_apis.entry(self.scenario.kube.clusters[*cluster].etcd).or_insert(open);
+            (*of_etcd, earliest) = (open.min(*of_etcd), open.min(earliest));
+        }
+        for (cluster, state) in self.clusters.iter_enumerated() {
+            let open = state.open.iter().copied().chain(state.late.iter().map(Late::open)).flatten().min();
+            let open = open.into_iter().chain(of_apis.get(&cluster).copied()).fold(asked, Time::min);
+            self.causes.forget_of(cluster, open);
+            earliest = earliest.min(open);
+        }
+        self.causes.forget(earliest);
     }
 }
 

@@ -13,9 +13,10 @@
 
 mod compose;
 mod servers;
+mod waits;
 mod work;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::Observer;
@@ -24,13 +25,13 @@ use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::NodeName;
 use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
-use crate::record::{EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
-use work::{PodEnd, Work};
+use waits::Waits;
+use work::{NodeDeletion, PodEnd, Work};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -55,10 +56,9 @@ pub struct Outage {
 pub struct Causes {
     scenario: Arc<Scenario>,
     faults: Vec<(ActiveFault, Option<Time>)>,
-    incidents: VecDeque<(Time, EtcdId, Incident)>,
     work: Work,
     /// What happened to API servers.
-    servers: VecDeque<(Time, KubeClusterId, Replica, ServerFact)>,
+    servers: BTreeMap<KubeClusterId, VecDeque<(Time, Replica, ServerFact)>>,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
@@ -76,6 +76,8 @@ enum Plan {
 
 #[derive(Clone, Debug)]
 struct EtcdHistory {
+    incidents: VecDeque<(Time, Incident)>,
+    waits: Waits,
     voters: Voters,
     leader: Option<MemberId>,
     up: Vec<bool>,
@@ -105,7 +107,7 @@ enum Incident {
     Applied(MemberChange),
     PodEnds(PodEnd),
     /// The node of a member was deleted, and its machine with it.
-    NodeDeleted(KubeClusterId, NodeName),
+    NodeDeleted(NodeDeletion),
 }
 
 impl Causes {
@@ -113,6 +115,8 @@ impl Causes {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let cluster = |(cluster, c): (EtcdId, &crate::scenario::EtcdClusterSpec)| {
             Arc::new(EtcdHistory {
+                incidents: VecDeque::new(),
+                waits: Waits::default(),
                 voters: Voters::new(c),
                 leader: c.initial_leader.map(|index| MemberId { cluster, index }),
                 up: c.members.iter().map(|m| m.initial).collect(),
@@ -122,19 +126,39 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        let (faults, incidents, servers, plans) = (Vec::new(), VecDeque::new(), VecDeque::new(), Vec::new());
-        Self { scenario: Arc::clone(scenario), faults, incidents, work: Work::default(), servers, clusters, plans }
+        let (faults, work, servers, plans) = Default::default();
+        Self { scenario: Arc::clone(scenario), faults, work, servers, clusters, plans }
     }
 
-    /// Drops what cannot explain an outage that starts at `earliest` or later.
+    /// Drops what cannot explain an outage of a cluster that starts at `earliest` or later.
+    pub fn forget_of(&mut self, cluster: EtcdId, earliest: Time) {
+        let old = |at: Time| at + BEFORE < earliest;
+        let history = &mut self.clusters[cluster];
+        let is_old = history.incidents.front().is_some_and(|(at, _)| old(*at));
+        if !is_old && history.waits.is_empty() {
+            return;
+        }
+        let history = Arc::make_mut(history);
+        while history.incidents.pop_front_if(|(at, _)| old(*at)).is_some() {}
+        history.waits.forget(old);
+    }
+
+    /// How much of a cluster is kept.
+    #[cfg(test)]
+    pub fn kept(&self, cluster: EtcdId) -> usize {
+        self.clusters[cluster].incidents.len()
+    }
+
+    /// Drops what happened to the servers of each API and cannot explain an outage of it that starts then or later.
+    pub fn forget_servers(&mut self, earliest: impl Fn(KubeClusterId) -> Time) {
+        for (cluster, servers) in &mut self.servers {
+            while servers.pop_front_if(|(at, ..)| *at + BEFORE < earliest(*cluster)).is_some() {}
+        }
+    }
+
+    /// Drops faults and plans that cannot explain any outage that starts at `earliest` or later.
     pub fn forget(&mut self, earliest: Time) {
         let old = |at: Time| at + BEFORE < earliest;
-        while self.incidents.front().is_some_and(|(at, ..)| old(*at)) {
-            self.incidents.pop_front();
-        }
-        while self.servers.front().is_some_and(|(at, ..)| old(*at)) {
-            self.servers.pop_front();
-        }
         self.faults.retain(|(_, to)| !to.is_some_and(old));
         self.work.forget_strikes(&self.faults);
         self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
@@ -186,11 +210,12 @@ impl Causes {
     }
 
     fn happened(&mut self, at: Time, cluster: EtcdId, incident: Incident) {
-        self.incidents.push_back((at, cluster, incident));
+        Arc::make_mut(&mut self.clusters[cluster]).incidents.push_back((at, incident));
     }
 
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
         let cluster = Arc::make_mut(&mut self.clusters[id]);
+        cluster.waits.record(at, record);
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 let index = member.index as usize;
@@ -266,6 +291,7 @@ impl Observer for Causes {
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
             Record::Gardener(_, GardenerRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),
+            Record::Client(ClientRecord::Request { .. }) => {}
             _ => {
                 if let Some(cluster) = cluster_of(record) {
                     self.of_cluster(at, cluster, record);

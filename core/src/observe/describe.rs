@@ -7,7 +7,7 @@ use super::{Observer, passive};
 use crate::ids::FaultId;
 use crate::kernel::time::Time;
 use crate::record::{
-    ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason,
+    ClientRecord, Delay, EtcdRecord, Part, RaftRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason,
 };
 use crate::report::{Consistency, OpKind};
 use crate::scenario::text;
@@ -123,6 +123,27 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 RequestResult::Rejected => return format!("{client}: {op} rejected (429): too many requests in flight"),
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
+        }
+        Record::Client(ClientRecord::Delayed { client, member, by, wait, .. }) => {
+            let (client, member, wait) = (&scenario.client(*client).name, name(*member), text::duration(*wait));
+            match by {
+                Delay::Client => format!("{client} has {wait} of requests queued"),
+                Delay::Link => format!("a request of {client} to {member} takes {wait} to transfer"),
+                Delay::Down => format!("a request of {client} has waited {wait} for {member}, which does not run"),
+                Delay::Loss => format!("lost packets delay a request of {client} to {member} by {wait}"),
+            }
+        }
+        Record::Etcd(EtcdRecord::Backlog { member, part, wait }) => {
+            let (own, wait) = (name(*member), text::duration(*wait));
+            let peer = |index: u8| name(crate::ids::MemberId { index, ..*member });
+            match *part {
+                Part::Log => format!("the disk of {own} has {wait} of writes queued"),
+                Part::Database => format!("a commit of the database of {own} takes {wait}"),
+                Part::Cores => format!("the cores of {own} have {wait} of requests queued"),
+                Part::Apply => format!("{own} has {wait} of entries to apply"),
+                Part::Link(to) => format!("the path from {own} to {} has {wait} of messages queued", peer(to)),
+                Part::Loss(to) => format!("lost packets delay a message from {own} to {} by {wait}", peer(to)),
+            }
         }
         Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
             let cluster = &scenario.etcd[*cluster].name;

@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
-use crate::kube::record::{KubeRecord, NodeFact};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact};
 use crate::record::{ClientRecord, Record};
 use crate::scenario::Scenario;
 
@@ -125,7 +125,8 @@ impl Observer for Observers {
                 KubeRecord::ApiServer(..)
                 | KubeRecord::ApiAvailability { .. }
                 | KubeRecord::Pod(..)
-                | KubeRecord::Node(_, NodeFact::Removed)
+                | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
+                | KubeRecord::Machine(_, MachineFact::DrainTimedOut)
                 | KubeRecord::Operation(_),
             ) = record
             {

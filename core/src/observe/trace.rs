@@ -16,7 +16,9 @@ use super::Observer;
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::traced::{Form, Traced};
-use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
+use crate::record::{
+    ClientRecord, Delay, EtcdRecord, Part, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason,
+};
 use crate::scenario::{MemberChange, Op};
 
 /// Hashes the trace as it comes.
@@ -243,6 +245,34 @@ impl Writer<'_> {
                 from.trace(self.form);
                 self.service(*cluster, *service);
                 up.trace(self.form);
+            }
+            Record::Etcd(EtcdRecord::Backlog { member, part, wait }) => {
+                self.u8(24);
+                self.member(*member);
+                let (tag, to) = match part {
+                    Part::Log => (0, None),
+                    Part::Database => (1, None),
+                    Part::Cores => (2, None),
+                    Part::Apply => (3, None),
+                    Part::Link(to) => (4, Some(*to)),
+                    Part::Loss(to) => (5, Some(*to)),
+                };
+                self.u8(tag);
+                self.option(to, Self::u8);
+                self.duration(*wait);
+            }
+            Record::Client(ClientRecord::Delayed { client, from, member, by, wait }) => {
+                self.u8(25);
+                self.u16(client.0);
+                self.u16(from.0);
+                self.member(*member);
+                self.u8(match by {
+                    Delay::Client => 0,
+                    Delay::Link => 1,
+                    Delay::Loss => 2,
+                    Delay::Down => 3,
+                });
+                self.duration(*wait);
             }
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 self.u8(18);

@@ -88,12 +88,13 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
             | EtcdRecord::SnapshotStarted { from: member, .. }
             | EtcdRecord::SnapshotFinished { from: member, .. }
             | EtcdRecord::MemberMoved { member, .. }
+            | EtcdRecord::Backlog { member, .. }
             | EtcdRecord::Membership {
                 change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
                 ..
             },
         )
-        | Record::Client(ClientRecord::Request { member, .. }) => member,
+        | Record::Client(ClientRecord::Request { member, .. } | ClientRecord::Delayed { member, .. }) => member,
         Record::Etcd(EtcdRecord::Raft(raft)) => return Some(member_in(raft)),
         Record::Etcd(
             EtcdRecord::Availability { .. }

@@ -313,6 +313,33 @@ pub struct FailbackReport {
     pub per_zone: IndexMap<String, u32>,
     /// What an operator must do, in one sentence.
     pub remedy: String,
+    /// Pods of it that find no node until then; absent where all have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<DeadlockReport>,
+}
+
+/// Pods whose volumes are in one zone, and that must share a zone with pods in others (GEP-20, "Zone Pinning"): no node suits them, and
+/// nothing moves the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeadlockReport {
+    /// The pods that find no node.
+    pub pods: Vec<String>,
+    /// The zone of their volumes.
+    pub zone: String,
+    /// Zones of the pods that they must share a zone with.
+    pub others: Vec<String>,
+}
+
+impl DeadlockReport {
+    /// What ends it. (To delete those pods does not: each is replaced while the others, or it, are still there to be near to.)
+    pub fn remedy(&self) -> String {
+        let (pods, others) = (text::list(&self.pods), text::list(&self.others));
+        let have = if self.pods.len() == 1 { "has a node" } else { "have nodes" };
+        format!(
+            "scale the workloads in {others} that {pods} must share a zone with to 0 replicas, and back once {pods} {have} in {}",
+            self.zone
+        )
+    }
 }
 
 /// A node that an operator drains: it takes no more pods, and those that it has are evicted.

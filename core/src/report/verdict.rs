@@ -2,8 +2,9 @@
 
 mod kube;
 
-use super::{EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
+use super::{DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
 use crate::scenario::text;
+use indexmap::IndexMap;
 
 /// A few words of a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,10 +58,29 @@ pub(super) fn verdict(report: &Report) -> String {
         [] => unreachable!("what is said is said of a cluster"),
     };
     let pending = report.pending.iter().flat_map(PendingReport::sentences);
-    pending.chain(said.iter().map(line)).chain(report.month()).collect::<Vec<_>>().join(
+    pending.chain(deadlocks(report)).chain(said.iter().map(line)).chain(report.month()).collect::<Vec<_>>().join(
         "
 ",
     )
+}
+
+/// Pods that find no node until somebody acts, and what ends that: a sentence for each namespace.
+fn deadlocks(report: &Report) -> Vec<String> {
+    let mut namespaces: IndexMap<(&str, &str), Vec<&DeadlockReport>> = IndexMap::new();
+    for row in &report.failback {
+        namespaces.entry((&row.cluster, &row.namespace)).or_default().extend(&row.deadlock);
+    }
+    let sentence = |((_, namespace), all): ((&str, &str), Vec<&DeadlockReport>)| {
+        let (first, of) = (all.first()?, |deadlock: &&DeadlockReport| deadlock.pods.len());
+        let (pods, more) = (text::list(&first.pods), all[1..].iter().map(of).sum::<usize>());
+        let more = if more == 0 { String::new() } else { format!(" (and {more} more pods)") };
+        let (zone, others) = (&first.zone, text::list(&first.others));
+        Some(format!(
+            "Zonal deadlock in {namespace}: {pods}{more} find no node, for their volumes are in {zone} and pods that they must share a \
+             zone with are in {others}. Nothing moves those: scale their workloads to 0 replicas, and back once the others have nodes."
+        ))
+    };
+    namespaces.into_iter().filter_map(sentence).collect()
 }
 
 type Sentence = Vec<Phrase>;

@@ -1,11 +1,12 @@
 //! Availability is what a request meets: over a run that is nearly all one fault, clients in every zone ask steadily for each service, and
 //! the share of their requests that is answered within the probe's deadline is the share of time in which the report calls the service
 //! available for them. Who asks during an interruption and has an answer in time, for it ended soon, found it unavailable all the same: the
-//! probe does not wait.
+//! probe does not wait. And each outage has a cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::fuzz::judge::unexplained;
 use serde_json::{Value, json};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::record::{ClientRecord, Record, RequestResult};
@@ -137,7 +138,8 @@ fn differences(number: u64) -> Vec<String> {
         let differ = (met - said).abs() > most;
         differ.then(|| format!("{} from {zone}: {met:.4} of {} requests, report {said:.4}", SERVICES[*service], requests.len()))
     });
-    compared.map(|words| format!("case {number}, {}: {words}", json!(case(number)["faults"]))).collect()
+    let unexplained = unexplained(&report).map(|outage| format!("an outage without a cause: {outage}"));
+    compared.chain(unexplained).map(|words| format!("case {number}, {}: {words}", json!(case(number)["faults"]))).collect()
 }
 
 fn unavailable_s(etcd: &EtcdReport, zone: &str, service: usize) -> f64 {

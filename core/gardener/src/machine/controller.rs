@@ -13,7 +13,7 @@ use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
-use super::drain::Drain;
+use super::drain::{Drain, Progress};
 use super::meltdown::{Judgement, SHORT_RETRY, judge, siblings};
 use super::safety_freeze::SafetyFreeze;
 use super::{LONG_RETRY, MEDIUM_RETRY, overshooting, rollout};
@@ -25,7 +25,7 @@ use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::kubelet::Kubelet;
 use zonefall_kube::machine::{Deletion, Machine, MachineId, MachineSet, Phase, Vm};
-use zonefall_kube::record::Ready;
+use zonefall_kube::record::{KubeRecord, MachineFact, Ready};
 use zonefall_kube::store::Store;
 use zonefall_scenario::CloudAnswer;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey};
@@ -247,13 +247,18 @@ impl Machines {
                 }
             },
             Deletion::Drain => {
+                let name = machine.name;
                 let drain = self.drains.entry(id).or_insert_with(|| Drain::new(ctx.now));
-                if node.is_none_or(|node| drain.go_on(node, store, ctx)) {
+                let progress = node.map_or(Progress::Done, |node| drain.go_on(node, store, ctx));
+                if progress == Progress::TimedOut {
+                    ctx.record(KubeRecord::Machine(name, MachineFact::DrainTimedOut));
+                }
+                if progress == Progress::GoesOn {
+                    self.wait(id, ctx.now + SHORT_RETRY);
+                } else {
                     self.drains.remove(&id);
                     store.machines.get_mut(id).deletion = Deletion::Delete;
                     self.terminate(id, state, ctx);
-                } else {
-                    self.wait(id, ctx.now + SHORT_RETRY);
                 }
             }
             Deletion::Delete => match ctx.cloud.manages(zone) {

@@ -16,14 +16,25 @@ pub struct Drain {
     turn: Option<(PodId, Time)>,
 }
 
+/// How far a drain is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Pods are left.
+    GoesOn,
+    /// None is left.
+    Done,
+    /// Some are left, and it has taken as long as it may.
+    TimedOut,
+}
+
 impl Drain {
     /// One that begins.
     pub const fn new(now: Time) -> Self {
         Self { since: now, turn: None }
     }
 
-    /// Evicts whose turn it is; whether all is done that can be.
-    pub fn go_on(&mut self, node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+    /// Evicts whose turn it is.
+    pub fn go_on(&mut self, node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Progress {
         if store.get_node(node).is_some() {
             store.cordon(node, ctx);
         }
@@ -42,7 +53,11 @@ impl Drain {
                 let _ = evict(id, store, ctx);
             }
         }
-        left.is_empty() || ctx.now >= self.since + ctx.spec.timers.machines.drain
+        match () {
+            () if left.is_empty() => Progress::Done,
+            () if ctx.now >= self.since + ctx.spec.timers.machines.drain => Progress::TimedOut,
+            () => Progress::GoesOn,
+        }
     }
 }
 

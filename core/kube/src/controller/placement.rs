@@ -48,7 +48,9 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
     let refusals: Vec<_> = filter(demand, spec, store, &nodes, &company, 0).collect();
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
     if candidates.is_empty() {
-        return Err(refusals.into_iter().flatten().collect());
+        let homeless =
+            demand.zone.is_some_and(|zone| nodes.all.iter().all(|(_, node)| node.labels.get(Symbol::ZONE) != Some(zone)));
+        return Err(refusals.into_iter().flatten().collect::<Reasons>().homeless(homeless));
     }
     let scores = score(demand, spec, store, &nodes, &company, &candidates);
     let most = scores.iter().max().expect("there are candidates");

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::ids::{ClientId, FaultId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::observe::Observer;
 use crate::observe::availability::Availability;
 use crate::observe::testing::{CLUSTER, at, client, fault, member, service, three_zones};
-use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
+use crate::record::{ClientRecord, EtcdRecord, Part, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
 use crate::scenario::{
     Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Op, ProcessKill, Target, VolumeLost,
@@ -400,4 +400,49 @@ fn an_outage_keeps_its_cause_when_nobody_asks_any_more() {
     let (_, rows) = writes(Target::All, &records);
     let late: Vec<_> = rows.iter().filter(|(from_s, ..)| *from_s < 400.0).collect();
     assert!(matches!(late[..], [(_, _, cause)] if cause.starts_with("disk of etcd-main-0 became slow")), "{rows:?}");
+}
+
+/// Paths that lose few packets explain nothing, unless a packet that was lost has held something up.
+#[test]
+fn a_lossy_path_is_a_cause_where_a_lost_packet_took_long() {
+    let mut scenario = three_zones();
+    scenario.network.paths.iter_mut().for_each(|path| path.loss = 0.0005);
+    let scenario = Arc::new(scenario);
+    let told = |lost: Option<u64>| {
+        let mut availability = Availability::new(&scenario);
+        if let Some(ms) = lost {
+            let wait = Duration::from_millis(210);
+            availability.record(at(ms), &Record::Etcd(EtcdRecord::Backlog { member: member(0), part: Part::Loss(1), wait }));
+        }
+        for (ms, record) in [service(60_000, Service::Write, false), elected(60_900, 1, 3), service(61_000, Service::Write, true)]
+        {
+            availability.record(at(ms), &record);
+        }
+        availability.outages(CLUSTER, at(600_000)).remove(0).root_cause
+    };
+    let since = "; leader etcd-main-0 sent no heartbeat in time; etcd-main-1 elected after 900 ms";
+    for (lost, cause) in
+        [(None, "no active fault"), (Some(1_000), "no active fault"), (Some(59_500), "0.05 % loss between z-a and z-b")]
+    {
+        assert_eq!(told(lost), format!("{cause}{since}"), "{lost:?}");
+    }
+}
+
+/// A cluster that is unavailable for long keeps what happened to itself, not to others.
+#[test]
+fn a_long_outage_keeps_nothing_of_other_clusters() {
+    let mut scenario = three_zones();
+    let other = scenario.etcd.push_and_get_key(scenario.etcd[CLUSTER].clone());
+    let mut availability = Availability::new(&Arc::new(scenario));
+    let (ms, record) = service(1_000, Service::Write, false);
+    availability.record(at(ms), &record);
+    for second in (10..600).step_by(10) {
+        let member = MemberId { cluster: other, index: 0 };
+        let up = |up| Record::Etcd(EtcdRecord::Availability { cluster: other, service: Service::Quorum, up });
+        let stops = Record::Etcd(EtcdRecord::MemberStopped { member, reason: StopReason::Killed });
+        for record in [stops, up(false), Record::Etcd(EtcdRecord::MemberStarted(member)), up(true)] {
+            availability.record(at(second * 1_000), &record);
+        }
+    }
+    assert!(availability.causes.kept(other) < 20, "{}", availability.causes.kept(other));
 }

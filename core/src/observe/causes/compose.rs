@@ -3,7 +3,7 @@
 use super::servers::Servers;
 use super::work::PodEnd;
 use super::{BEFORE, Causes, Incident, Outage, after};
-use crate::ids::{EtcdId, KubeClusterId, MemberId, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
@@ -15,6 +15,9 @@ use crate::scenario::{
 /// More clauses about what broke than this are summed up.
 const MOST: usize = 4;
 
+/// Where nothing is known that could explain an outage.
+const UNKNOWN: &str = "no active fault";
+
 /// Writes go on this soon after an election: the new leader commits its first entry.
 const SETTLES: Duration = Duration::from_secs(1);
 
@@ -23,11 +26,20 @@ struct Clause {
     text: String,
     /// The member whose name `text` begins with, if it does.
     about: Option<MemberId>,
+    /// It tells the end of a pod.
+    ends_pod: bool,
+}
+
+impl Clause {
+    /// About a member, with whose name it begins.
+    const fn about(text: String, member: MemberId) -> Self {
+        Self { text, about: Some(member), ends_pod: false }
+    }
 }
 
 impl From<String> for Clause {
     fn from(text: String) -> Self {
-        Self { text, about: None }
+        Self { text, about: None, ends_pod: false }
     }
 }
 
@@ -48,6 +60,7 @@ impl Causes {
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
         clauses.extend(self.wiped(outage));
+        clauses.extend(self.without_node(outage));
         clauses.extend(fate);
         self.quorum(outage, &mut clauses);
         clauses.extend(servers.lost);
@@ -67,7 +80,8 @@ impl Causes {
     /// while the outage lasted.
     /// `explains`: it must say something.
     fn broken(&self, outage: &Outage, explains: bool) -> Vec<Clause> {
-        let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
+        let begins = self.begins(outage);
+        let recent = |at: Time| at <= begins && at + BEFORE >= outage.from;
         let relevant = self.faults.iter().filter(|(fault, _)| self.matters(fault, outage));
         // With the fault that is under way, where it is one.
         let mut fresh: Vec<(Time, Clause, Option<&ActiveFault>)> =
@@ -75,7 +89,7 @@ impl Causes {
         let (mut standing, mut later) = (Vec::new(), Vec::new());
         for (fault, to) in relevant.filter(|(fault, to)| !self.bystander(fault, *to, outage)) {
             let ended = to.filter(|to| *to <= outage.from);
-            if fault.from > outage.from {
+            if fault.from > begins {
                 if outage.to.is_none_or(|to| fault.from < to) {
                     later.push(Clause::from(format!("then {}", self.began(&fault.fault, outage.cluster).text)));
                 }
@@ -104,7 +118,11 @@ impl Causes {
         told.extend(standing.into_iter().map(|fault| {
             if alone { self.began(&fault.fault, outage.cluster) } else { fault.fault.kind().ongoing(&self.scenario).into() }
         }));
-        told.extend(self.planned(outage.cluster, outage.from).map(Clause::from));
+        // What was asked for comes before the pods that it ended.
+        let first_end = told.iter().position(|clause| clause.ends_pod).unwrap_or(told.len());
+        told.splice(first_end..first_end, self.planned(outage.cluster, outage.from).map(Clause::from));
+        told.extend(self.busy(outage).filter(|_| outage.late).map(Clause::from));
+        told.extend(self.snapshot(outage).map(Clause::from));
         if explains && told.is_empty() {
             told.push(self.without_fault(outage).into());
         }
@@ -112,9 +130,16 @@ impl Causes {
         told
     }
 
+    /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before.
+    fn begins(&self, outage: &Outage) -> Time {
+        let latest = if outage.late { outage.from + self.scenario.probe.deadline } else { outage.from };
+        outage.to.map_or(latest, |to| latest.min(to.max(outage.from)))
+    }
+
     /// Changes of membership, and pods that were evicted or deleted, right before the outage.
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
-        let before = || self.around(outage).filter(|(at, _)| *at <= outage.from);
+        let begins = self.begins(outage);
+        let before = move || self.around(outage).filter(move |(at, _)| *at <= begins);
         // A pod whose end was asked for, and that is gone: once.
         let later = move |end: PodEnd, than: Time| {
             before().any(|(at, other)| at > than && matches!(other, Incident::PodEnds(other) if other.is_of(end)))
@@ -122,8 +147,10 @@ impl Causes {
         before().filter_map(move |(at, incident)| {
             let change = match incident {
                 Incident::PodEnds(end) if later(end, at) => return None,
-                Incident::PodEnds(end) => return Some((at, self.describe_end(end).into())),
-                Incident::NodeDeleted(cluster, node) => return Some((at, self.describe_deletion(cluster, node).into())),
+                Incident::PodEnds(end) => {
+                    return Some((at, Clause { ends_pod: true, ..self.describe_end(end).into() }));
+                }
+                Incident::NodeDeleted(deletion) => return Some((at, self.describe_deletion(deletion).into())),
                 Incident::Applied(change) => change,
                 _ => return None,
             };
@@ -143,29 +170,19 @@ impl Causes {
             (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
                 format!("{} came back in a later term", self.name(member))
             }
-            _ if outage.late => "requests had to wait longer than the probe's deadline".to_owned(),
-            _ => self.standing(outage).unwrap_or_else(|| "no active fault".to_owned()),
+            _ => self.standing(outage).unwrap_or_else(|| UNKNOWN.to_owned()),
         }
     }
 
-    /// What goes on for longer than the last election: a change of membership not long ago, or paths that have always lost packets.
+    /// What goes on for longer than the last election: a change of membership not long ago, or parts that are busy or slow.
     fn standing(&self, outage: &Outage) -> Option<String> {
         let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
-        let changed = self.incidents.iter().rev().find_map(|(at, cluster, incident)| match incident {
-            Incident::Applied(change) if *cluster == outage.cluster && recent(*at) => Some(self.changed(*change).text),
+        let changed = self.clusters[outage.cluster].incidents.iter().rev().find_map(|(at, incident)| match incident {
+            Incident::Applied(change) if recent(*at) => Some(self.changed(*change).text),
             _ => None,
         });
-        changed.or_else(|| self.lossy_path(outage.cluster).filter(|_| outage.service != Service::Quorum))
-    }
-
-    /// Where members of a cluster lose packets without a fault, the most of all.
-    fn lossy_path(&self, cluster: EtcdId) -> Option<String> {
-        let (zones, network) = (&self.clusters[cluster].zones, &self.scenario.network);
-        let pairs = zones.iter().flat_map(|a| zones.iter().map(move |b| (*a, *b)));
-        let loss = |(a, b): (ZoneId, ZoneId)| network.paths[usize::from(a.0) * self.scenario.zones.len() + usize::from(b.0)].loss;
-        let (a, b) = pairs.filter(|pair| loss(*pair) > 0.0).max_by(|x, y| loss(*x).total_cmp(&loss(*y)))?;
-        let name = |zone: ZoneId| &self.scenario.zones[zone].name;
-        Some(format!("{} % loss between {} and {}", (loss((a, b)) * 1e4).round() / 1e2, name(a), name(b)))
+        let by_nature = || self.slow_by_nature(outage.cluster).filter(|_| outage.service != Service::Quorum);
+        changed.or_else(|| self.busy(outage)).or_else(by_nature)
     }
 
     /// A change of membership.
@@ -176,7 +193,7 @@ impl Causes {
             MemberChange::Remove(_) => "was removed from the cluster",
             MemberChange::Promote(_) => "was promoted to a voter",
         };
-        Clause { text: format!("{} {what}", self.name(member)), about: Some(member) }
+        Clause::about(format!("{} {what}", self.name(member)), member)
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
@@ -316,19 +333,19 @@ impl Causes {
     /// What happened to the cluster from [`BEFORE`] ahead of the outage to its end, in order.
     fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Incident)> + 'a {
         // A leader lost before the outage explains it only where it has not been replaced before the outage.
-        let replaced = self.incidents.iter().rev().find_map(|(at, c, h)| match h {
-            Incident::Elected(..) if *c == outage.cluster && *at < outage.from => Some(*at),
+        let incidents = &self.clusters[outage.cluster].incidents;
+        let replaced = incidents.iter().rev().find_map(|(at, h)| match h {
+            Incident::Elected(..) if *at < outage.from => Some(*at),
             _ => None,
         });
-        self.incidents
+        incidents
             .iter()
-            .filter(move |(at, cluster, _)| {
-                *cluster == outage.cluster
-                    && *at + BEFORE >= outage.from
+            .filter(move |(at, _)| {
+                *at + BEFORE >= outage.from
                     && outage.to.is_none_or(|to| *at <= to)
                     && replaced.is_none_or(|replaced| *at > replaced)
             })
-            .map(|(at, _, h)| (*at, *h))
+            .copied()
     }
 
     /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
@@ -337,13 +354,13 @@ impl Causes {
         match *fault {
             Fault::ProcessKill(ProcessKill(FaultTarget::Named(member)))
             | Fault::GracefulStop(GracefulStop(FaultTarget::Named(member)))
-            | Fault::ProcessPause(ProcessPause(FaultTarget::Named(member))) => Clause { text, about: Some(member) },
+            | Fault::ProcessPause(ProcessPause(FaultTarget::Named(member))) => Clause::about(text, member),
             Fault::NodePartition(NodePartition { node: FaultTarget::Named(node), direction: Direction::Both }) => {
                 let members = &self.scenario.etcd[cluster].members;
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
                     (Some((index, member)), None) => {
-                        Clause { text: format!("{} cut off", member.name), about: Some(MemberId { cluster, index }) }
+                        Clause::about(format!("{} cut off", member.name), MemberId { cluster, index })
                     }
                     _ => text.into(),
                 }

@@ -20,10 +20,12 @@ impl Causes {
     pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId) -> Servers {
         let facts = self
             .servers
-            .iter()
-            .filter(|(at, of, ..)| *of == cluster && *at + BEFORE >= outage.from && outage.to.is_none_or(|to| *at <= to));
+            .get(&cluster)
+            .into_iter()
+            .flatten()
+            .filter(|(at, ..)| *at + BEFORE >= outage.from && outage.to.is_none_or(|to| *at <= to));
         let mut last: Vec<(Replica, &str)> = Vec::new();
-        for (_, _, replica, fact) in facts.clone().filter(|(at, ..)| *at <= outage.from) {
+        for (_, replica, fact) in facts.clone().filter(|(at, ..)| *at <= outage.from) {
             let place = last.iter().position(|(known, _)| known == replica);
             let before = place.map(|place| last.swap_remove(place).1);
             last.extend(lost(*fact, before).map(|lost| (*replica, lost)));
@@ -41,7 +43,7 @@ impl Causes {
             outage.from == Time::ZERO && !facts.clone().any(|(at, .., fact)| *at == outage.from && *fact == ServerFact::Runs);
         let lost = none.then(|| "no API server runs at the start".to_owned()).into_iter().chain(lost);
         let etcd = outage.cluster;
-        let back = facts.rev().find_map(|(at, _, replica, fact)| {
+        let back = facts.rev().find_map(|(at, replica, fact)| {
             let what = match fact {
                 ServerFact::Runs => "runs".to_owned(),
                 ServerFact::Ready(true) => "is ready".to_owned(),

@@ -1,13 +1,13 @@
 //! Pods of etcd that are evicted or deleted, and the work of an operator that does it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Causes, Incident};
+use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, NodeFact, PodFact};
+use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason};
 use crate::kube::spec::{Role, Task};
 use crate::scenario::{ActiveFault, FaultTarget, Hit, text};
 
@@ -21,6 +21,14 @@ pub(super) struct Work {
     refused: BTreeMap<(KubeClusterId, PodName), Time>,
     /// Faults of nodes, and the etcd clusters that had pods there then.
     struck: Vec<(FaultId, EtcdId)>,
+    /// Pods that are ready, as the API has it.
+    ready: BTreeSet<(KubeClusterId, PodName)>,
+    /// Pods that find no node: since when, and why.
+    unschedulable: BTreeMap<(KubeClusterId, PodName), (Time, Reason)>,
+    /// Nodes on which nothing serves, known or not.
+    lost: BTreeMap<(KubeClusterId, NodeName), Loss>,
+    /// Nodes that are deleted with pods on them: their drains have timed out.
+    timed_out: BTreeSet<(KubeClusterId, NodeName)>,
     /// Pods that are terminating.
     ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
 }
@@ -36,6 +44,17 @@ pub(super) struct PodEnd {
     task: Option<Task>,
     /// How long its budget had refused its eviction.
     refused: Option<Duration>,
+    /// Another pod of its workload that was lost with its node, and that its budget counted all the same.
+    counted: Option<(PodName, NodeName, Loss)>,
+}
+
+/// A node whose object was deleted, and its machine with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeDeletion {
+    cluster: KubeClusterId,
+    node: NodeName,
+    /// Its drain had timed out; of a pod on it, and how long its budget had refused its eviction.
+    timed_out: Option<(PodName, Option<Duration>)>,
 }
 
 impl PodEnd {
@@ -49,6 +68,15 @@ impl Work {
     /// Whether a fault hit the node of a pod of an etcd cluster.
     pub(super) fn is_struck(&self, fault: FaultId, etcd: EtcdId) -> bool {
         self.struck.contains(&(fault, etcd))
+    }
+
+    /// Another pod of a workload that is ready, as the API has it, though its node is lost.
+    fn counted(&self, cluster: KubeClusterId, pod: PodName) -> Option<(PodName, NodeName, Loss)> {
+        let others = self.nodes.iter().filter(|((of, other), _)| {
+            *of == cluster && other.workload == pod.workload && *other != pod && self.ready.contains(&(*of, *other))
+        });
+        let mut lost = others.filter_map(|((_, other), node)| Some((*other, *node, *self.lost.get(&(cluster, *node))?)));
+        lost.next()
     }
 
     /// Keeps what concerns these faults.
@@ -75,7 +103,7 @@ impl Causes {
     /// Takes note of a record of Kubernetes.
     pub(super) fn of_kube(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
-            KubeRecord::ApiServer(replica, fact) => self.servers.push_back((at, cluster, replica, fact)),
+            KubeRecord::ApiServer(replica, fact) => self.servers.entry(cluster).or_default().push_back((at, replica, fact)),
             KubeRecord::Operation(task) => self.work.tasks.push((cluster, task)),
             KubeRecord::Pod(pod, fact) => {
                 let workload = &self.scenario.kube.clusters[cluster].workloads[pod.workload];
@@ -88,11 +116,22 @@ impl Causes {
                     let role = self.scenario.kube.clusters[*of].workloads[pod.workload].role;
                     if let Role::Etcd(etcd) = role { Some(etcd) } else { None }
                 };
+                let timed_out = self.work.timed_out.remove(&(cluster, node));
                 let pods = self.work.nodes.iter().filter(|((of, _), on)| *of == cluster && **on == node);
-                let clusters: Vec<EtcdId> = pods.filter_map(|(key, _)| here(key)).collect();
-                for etcd in clusters {
-                    self.happened(at, etcd, Incident::NodeDeleted(cluster, node));
+                let pods: Vec<(EtcdId, PodName)> = pods.filter_map(|(key, _)| Some((here(key)?, key.1))).collect();
+                for (etcd, pod) in pods {
+                    let refused = self.work.refused.get(&(cluster, pod)).map(|since| at.since(*since));
+                    let timed_out = timed_out.then_some((pod, refused));
+                    self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node, timed_out }));
                 }
+            }
+            KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => drop(self.work.lost.insert((cluster, node), loss)),
+            KubeRecord::Node(node, NodeFact::Lost(None)) => drop(self.work.lost.remove(&(cluster, node))),
+            KubeRecord::Machine(machine, MachineFact::DrainTimedOut) => {
+                let mut given = self.scenario.kube.clusters[cluster].nodes.iter_enumerated();
+                let given = given.find(|(_, node)| node.machine == Some(machine));
+                let node = given.map_or(NodeName::Machine(machine), |(key, _)| NodeName::Given(key));
+                self.work.timed_out.insert((cluster, node));
             }
             _ => {}
         }
@@ -100,9 +139,19 @@ impl Causes {
 
     fn of_pod(&mut self, at: Time, etcd: EtcdId, key: (KubeClusterId, PodName), fact: PodFact) {
         match fact {
-            PodFact::Bound(node) => drop(self.work.nodes.insert(key, node)),
+            PodFact::Bound(node) => {
+                self.work.unschedulable.remove(&key);
+                self.work.nodes.insert(key, node);
+            }
+            PodFact::Unschedulable(reason) => {
+                let since = self.work.unschedulable.get(&key).map_or(at, |(since, _)| *since);
+                self.work.unschedulable.insert(key, (since, reason));
+            }
+
             PodFact::Removed => {
                 self.work.nodes.remove(&key);
+                self.work.ready.remove(&key);
+                self.work.unschedulable.remove(&key);
                 // It may have served till now.
                 if let Some(end) = self.work.ends.remove(&key) {
                     self.happened(at, etcd, Incident::PodEnds(end));
@@ -111,12 +160,14 @@ impl Causes {
             PodFact::Evicted(false) | PodFact::SeveralBudgets => {
                 self.work.refused.entry(key).or_insert(at);
             }
+            PodFact::Ready(true) => drop(self.work.ready.insert(key)),
+            PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
             PodFact::Evicted(true) => self.pod_ends(at, etcd, key, true),
             PodFact::Terminating => {
-                let evicted = |&(when, _, incident): &(Time, EtcdId, Incident)| {
+                let evicted = |&(when, incident): &(Time, Incident)| {
                     when == at && matches!(incident, Incident::PodEnds(end) if (end.cluster, end.pod) == key)
                 };
-                if !self.incidents.iter().rev().any(evicted) {
+                if !self.clusters[etcd].incidents.iter().rev().any(evicted) {
                     self.pod_ends(at, etcd, key, false);
                 }
             }
@@ -127,7 +178,8 @@ impl Causes {
     fn pod_ends(&mut self, at: Time, etcd: EtcdId, (cluster, pod): (KubeClusterId, PodName), evicted: bool) {
         let refused = self.work.refused.remove(&(cluster, pod)).map(|since| at.since(since));
         let task = self.task(cluster, pod);
-        let end = PodEnd { cluster, pod, evicted, task, refused };
+        let counted = self.work.counted(cluster, pod).filter(|_| evicted);
+        let end = PodEnd { cluster, pod, evicted, task, refused, counted };
         self.work.ends.insert((cluster, pod), end);
         self.happened(at, etcd, Incident::PodEnds(end));
     }
@@ -162,15 +214,49 @@ impl Causes {
             }
             Some(Task::RollMachines(of)) => format!("the roll of {} {done} {pod}", spec.machine_deployments[of].name),
         };
-        match end.refused.filter(|_| !end.evicted) {
-            Some(time) => format!("{told}, whose budget had refused its eviction for {}", text::duration(time)),
-            None => told,
+        match (end.refused.filter(|_| !end.evicted), end.counted) {
+            (Some(time), _) => format!("{told}, whose budget had refused its eviction for {}", text::duration(time)),
+            (None, Some((other, node, loss))) => {
+                let how = match loss {
+                    Loss::Power => "down",
+                    Loss::Network => "cut off",
+                };
+                let node = node_name(node, spec, &self.scenario);
+                format!("{told} while node {node} was {how}: its budget still counted {}, which ran there", other.text(spec))
+            }
+            (None, None) => told,
         }
     }
 
     /// `node worker-c2 was deleted`.
-    pub(super) fn describe_deletion(&self, cluster: KubeClusterId, node: NodeName) -> String {
-        format!("node {} was deleted", node_name(node, &self.scenario.kube.clusters[cluster], &self.scenario))
+    pub(super) fn describe_deletion(&self, deletion: NodeDeletion) -> String {
+        let spec = &self.scenario.kube.clusters[deletion.cluster];
+        let told = format!("node {} was deleted", node_name(deletion.node, spec, &self.scenario));
+        match deletion.timed_out {
+            None => told,
+            Some((_, None)) => format!("{told}, for its drain had timed out"),
+            Some((pod, Some(time))) => format!(
+                "{told}, for its drain had timed out: the budget of {} had refused its eviction for {}",
+                pod.text(spec),
+                text::duration(time)
+            ),
+        }
+    }
+
+    /// `etcd-main-0 has no node (pod affinity is not satisfied)`, of pods of etcd that the scheduler has found none for.
+    pub(super) fn without_node(&self, outage: &Outage) -> Option<String> {
+        let ends = outage.to.unwrap_or(Time::MAX);
+        let is_of = |(cluster, pod): &(KubeClusterId, PodName)| {
+            self.scenario.kube.clusters[*cluster].workloads[pod.workload].role == Role::Etcd(outage.cluster)
+        };
+        let pods = self.work.unschedulable.iter().filter(|(key, (since, _))| is_of(key) && *since < ends);
+        let mut all: Vec<(Reason, String)> =
+            pods.map(|((cluster, pod), (_, reason))| (*reason, pod.text(&self.scenario.kube.clusters[*cluster]))).collect();
+        let reason = all.first()?.0;
+        all.retain(|(other, _)| *other == reason);
+        let names: Vec<String> = all.into_iter().map(|(_, name)| name).collect();
+        let have = if names.len() == 1 { "has" } else { "have" };
+        Some(format!("{} {have} no node ({})", text::list(&names), reason.describe()))
     }
 
     /// Whether this is the end of the pod of this name.

@@ -166,11 +166,14 @@ impl ClusterCounts {
             MachineFact::Created => self.machines.set(machine, Phase::Pending),
             MachineFact::Removed => self.machines.remove(&machine),
             MachineFact::Phase(phase) => self.machines.set(machine, phase),
+            MachineFact::DrainTimedOut => {}
         }
         match fact {
             MachineFact::Phase(Phase::CrashLoopBackOff) => drop(self.refused.insert(machine)),
             MachineFact::Phase(Phase::Pending | Phase::Running) | MachineFact::Removed => drop(self.refused.remove(&machine)),
-            MachineFact::Created | MachineFact::Phase(Phase::Unknown | Phase::Failed | Phase::Terminating) => {}
+            MachineFact::Created
+            | MachineFact::DrainTimedOut
+            | MachineFact::Phase(Phase::Unknown | Phase::Failed | Phase::Terminating) => {}
         }
     }
 

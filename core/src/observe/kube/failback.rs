@@ -4,7 +4,7 @@
 //!
 //! All of it follows from what a workload demands of zones, and from where its pods and volumes are; names play no part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{MachineDeploymentId, WorkloadId, ZoneId};
 use crate::kube::cluster::KubeCluster;
@@ -15,7 +15,7 @@ use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::Constraint;
 use crate::kube::spec::{Kind, KubeClusterSpec, Workload};
 use crate::kube::store::{Node, Pod, Store};
-use crate::report::FailbackReport;
+use crate::report::{DeadlockReport, FailbackReport};
 use crate::scenario::Scenario;
 
 /// How pods of a workload are kept apart over zones, where they may share one.
@@ -33,7 +33,7 @@ pub fn failback<'a>(
     back: &[ZoneId],
 ) -> Vec<FailbackReport> {
     let mut all = Vec::new();
-    for (cluster, spec) in clusters.zip(&scenario.kube.clusters).filter(|_| !back.is_empty()) {
+    for (cluster, spec) in clusters.zip(&scenario.kube.clusters) {
         Reporter { store: cluster.store() }.report(spec, scenario, back, &mut all);
     }
     all
@@ -53,6 +53,7 @@ impl Reporter<'_> {
             skew,
             per_zone: zones.iter().map(|(zone, pods)| (name(*zone), *pods)).collect(),
             remedy,
+            deadlock: None,
         };
         for id in spec.workloads.keys() {
             let workload = self.store.template(id, spec);
@@ -60,8 +61,9 @@ impl Reporter<'_> {
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
             let fair = u32::from(!self.store.desired(id).is_multiple_of(zones.len().max(1) as u32));
             let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
-            if let Some(remedy) = self.stuck(id, back, name, spec) {
-                all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
+            if let Some(deadlock) = self.deadlock(id, name, spec) {
+                let row = row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, deadlock.remedy());
+                all.push(FailbackReport { deadlock: Some(deadlock), ..row });
             } else if most - least > fair
                 && back.iter().any(is_short)
                 && let Some(apart) = apart(workload)
@@ -77,26 +79,36 @@ impl Reporter<'_> {
         for (deployment, spec) in spec.machine_deployments.iter_enumerated() {
             let machines = self.store.machines.of(deployment).count() as u32;
             let more = machines.saturating_sub(at_start(deployment));
-            if more > 0 && !back.contains(&spec.zone) {
+            if more > 0 && !back.is_empty() && !back.contains(&spec.zone) {
                 let remedy = format!("drain {more} of its nodes and scale it down: they replaced nodes of the failed zone");
                 all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
             }
         }
     }
 
-    /// What helps a pod that finds no node though the zone of its volume is back: those it must share a zone with came to be elsewhere.
-    fn stuck(&self, id: WorkloadId, back: &[ZoneId], name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<String> {
+    /// Pods that find no node though there are nodes where their volumes are: those that they must share a zone with are elsewhere. (Of
+    /// the nodes in other zones the filter of volumes says why, before that of affinity is asked.)
+    fn deadlock(&self, id: WorkloadId, name: impl Fn(ZoneId) -> String, spec: &KubeClusterSpec) -> Option<DeadlockReport> {
+        let home = |pod: &Pod| self.store.claim(pod.name).filter(|claim| claim.zone.is_some()).map(|claim| claim.home);
         let is_stuck = |pod: &&Pod| {
             pod.node.is_none()
                 && !pod.terminating
                 && pod.unschedulable.is_some_and(|reasons| reasons.last() == Reason::PodAffinity)
         };
-        self.store.pods_of(id).map(|(_, pod)| pod).filter(is_stuck).find_map(|pod| {
-            let claim = self.store.claim(pod.name).filter(|claim| claim.zone.is_some() && back.contains(&claim.home))?;
-            let (pod, zone) = (pod.name.text(spec), name(claim.home));
-            Some(format!(
-                "delete all pods that {pod} must share a zone with at once: they run in another zone, and its volume cannot leave {zone}"
-            ))
+        let stuck: Vec<&Pod> = self.store.pods_of(id).map(|(_, pod)| pod).filter(is_stuck).collect();
+        let volumes = stuck.iter().find_map(|pod| home(pod))?;
+        let own = self.store.template(id, spec);
+        let near = |other: &Workload| {
+            let terms = own.pod_affinity.affinity.required.iter();
+            other.namespace == own.namespace && terms.clone().any(|term| term.selector.selects(&other.labels))
+        };
+        let others = self.store.templates_in(own.namespace, spec).filter(|(_, other)| near(other));
+        let pods = others.flat_map(|(id, _)| self.store.pods_of(id)).filter_map(|(_, pod)| self.store.get_node(pod.node?));
+        let elsewhere: BTreeSet<ZoneId> = pods.map(|node| node.zone).filter(|zone| *zone != volumes).collect();
+        (!elsewhere.is_empty()).then(|| DeadlockReport {
+            pods: stuck.iter().filter(|pod| home(pod) == Some(volumes)).map(|pod| pod.name.text(spec)).collect(),
+            zone: name(volumes),
+            others: elsewhere.into_iter().map(name).collect(),
         })
     }
 

@@ -4,6 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::world::{KUBE_CLUSTER, act, at};
+use crate::ids::WorkloadId;
+use crate::kube::cluster::KubeCluster;
+use crate::kube::ctx::ClusterCtx;
+use crate::kube::name::PodName;
+use crate::kube::record::PodFact;
 use crate::report::FailbackReport;
 use crate::run;
 use crate::scenario::Scenario;
@@ -84,6 +90,88 @@ fn a_pod_waits_for_a_zone_that_others_have_left() {
     let pinned = json!({"failure_tolerance": "none"});
     let rows = failback(&pinned, "1h", &json!([]));
     let row = of(&rows, "etcd-main").expect("it finds no node");
-    assert!(row.remedy.contains("etcd-main-0 must share a zone with") && row.remedy.contains("cannot leave za"), "{row:?}");
+    assert!(row.remedy.contains("etcd-main-0 must share a zone with") && row.remedy.contains("has a node in za"), "{row:?}");
     assert!(of(&failback(&pinned, "1m", &json!([])), "etcd-main").is_none());
+}
+
+/// A shoot with failure tolerance `node` on a seed of two zones, whose pods must all share one (GEP-20, "Zone Pinning"). That zone has no
+/// power for 20 min: Deployments move, volumes cannot.
+fn deadlocked() -> Scenario {
+    let node = |name: &str| json!({"name": name, "pool": "cpu", "zone": format!("z{}", &name[..1])});
+    let nodes = ["a1", "a2", "a3", "b1", "b2", "b3"].map(node);
+    let file = json!({
+        "name": "deadlock", "duration": "100m",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "parent"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["za", "zb"], "control_plane": {"zones": ["parent"]}, "allow_even_zones": true,
+            "pools": [{"name": "cpu", "minimum": 6, "maximum": 12}],
+            "nodes": nodes,
+        }],
+        "shoots": [{"name": "s", "failure_tolerance": "node"}],
+        "faults": [
+            {"at": "10m", "for": "20m", "kind": "zone_power", "zone": "za"},
+            {"at": "10m", "for": "20m", "kind": "cloud_api", "zone": "za", "create": "refused", "delete": "refused"},
+        ],
+    });
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn a_zonal_deadlock_is_in_the_verdict_with_its_remedy() {
+    let report = run::run_checked(&Arc::new(deadlocked()), 1, Options::default(), &mut |_, _| {});
+    assert!(report.violations.is_empty(), "{:?}", report.violations);
+    let row = of(&report.failback, "etcd-main").expect("its pods find no node");
+    let deadlock = row.deadlock.as_ref().expect("nothing moves the others");
+    assert_eq!(deadlock.pods, ["etcd-main-0", "etcd-main-1", "etcd-main-2"]);
+    assert_eq!((deadlock.zone.as_str(), deadlock.others.join(" ").as_str()), ("za", "zb"));
+    assert!(row.remedy.starts_with("scale the workloads in zb that ") && row.remedy.contains("to 0 replicas"), "{row:?}");
+    let said = "Zonal deadlock in shoot--garden--s: etcd-main-0, etcd-main-1 and etcd-main-2 (and 5 more pods) find no node";
+    assert!(report.verdict().contains(said), "{}", report.verdict());
+    let outage = report.etcd["shoot--garden--s/etcd-main"].outages.last().expect("it has no quorum");
+    let pods = "etcd-main-0, etcd-main-1 and etcd-main-2 have no node (pod affinity is not satisfied)";
+    assert!(!outage.completed && outage.root_cause.contains(pods), "{outage:?}");
+}
+
+/// What operators do about it 60 min after the start: whether the members of etcd find nodes.
+fn helps(action: impl Fn(&mut KubeCluster, usize, &mut ClusterCtx<'_>), when: &[u64]) -> bool {
+    let seen = act(&deadlocked(), 1, action, when.iter().copied());
+    let scenario = deadlocked();
+    let is_etcd = |pod: &PodName| scenario.kube.clusters[KUBE_CLUSTER].workloads[pod.workload].name == "etcd-main";
+    let bound = seen.pods(|fact| matches!(fact, PodFact::Bound(_)));
+    bound.iter().filter(|(when, pod)| *when > at(3_600) && is_etcd(pod)).count() == 3
+}
+
+/// Workloads of the shoot that have pods with nodes.
+fn placed(cluster: &KubeCluster, ctx: &ClusterCtx<'_>) -> Vec<WorkloadId> {
+    let of_shoot = |id: &WorkloadId| ctx.scenario.kube.word(ctx.spec.workloads[*id].namespace) == "shoot--garden--s";
+    let has_node = |id: &WorkloadId| cluster.store().pods_of(*id).any(|(_, pod)| pod.node.is_some());
+    ctx.spec.workloads.keys().filter(of_shoot).filter(has_node).collect()
+}
+
+#[test]
+fn a_zonal_deadlock_ends_when_the_others_are_scaled_to_nothing_and_not_when_they_are_deleted() {
+    let delete = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
+        for id in placed(cluster, ctx) {
+            let pods: Vec<_> = cluster.store().pods_of(id).map(|(id, _)| id).collect();
+            for pod in pods {
+                cluster.store_mut().terminate(pod, ctx);
+            }
+        }
+    };
+    assert!(!helps(delete, &[3_600]), "each is replaced while another is still there");
+    let before = std::cell::RefCell::new(Vec::new());
+    let scale = |cluster: &mut KubeCluster, step: usize, ctx: &mut ClusterCtx<'_>| {
+        if step == 0 {
+            let all = placed(cluster, ctx).into_iter().map(|id| (id, cluster.store().desired(id)));
+            *before.borrow_mut() = all.collect();
+            for (id, _) in &*before.borrow() {
+                cluster.store_mut().set_desired(*id, 0);
+            }
+        } else {
+            for (id, pods) in &*before.borrow() {
+                cluster.store_mut().set_desired(*id, *pods);
+            }
+        }
+    };
+    assert!(helps(scale, &[3_600, 4_200]), "their volumes decide");
 }

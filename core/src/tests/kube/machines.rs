@@ -91,6 +91,7 @@ fn one_at_a_time(scenario: &Scenario, seen: &Seen) {
         match fact {
             MachineFact::Created => machines.push((name, Phase::Pending)),
             MachineFact::Removed => drop(machines.remove(place.unwrap())),
+            MachineFact::DrainTimedOut => {}
             MachineFact::Phase(phase) => {
                 let before = machines[place.unwrap()].1;
                 if (before, phase) == (Phase::Unknown, Phase::Failed) {

@@ -211,6 +211,7 @@ fn machines(seen: &Seen, scenario: &Scenario, deployment: MachineDeploymentId) -
             MachineFact::Created => drop(all.insert(name, Phase::Pending)),
             MachineFact::Phase(Phase::Terminating) | MachineFact::Removed => drop(all.remove(&name)),
             MachineFact::Phase(phase) => drop(all.insert(name, phase)),
+            MachineFact::DrainTimedOut => {}
         }
         let running = all.values().filter(|phase| **phase == Phase::Running).count();
         found = (found.0.max(all.len()), found.1.min(running));

@@ -126,6 +126,23 @@ fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
     }
 }
 
+/// Nodes are in another zone than a volume; none need be in its own.
+#[test]
+fn a_pod_whose_zone_has_no_node_is_not_said_to_be_in_another_zone() {
+    let scenario = with(world(&[2, 2, 2]), three());
+    let scenario = broken(scenario, 100, None, Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0)))));
+    let remove = |cluster: &mut KubeCluster, _: usize, ctx: &mut ClusterCtx<'_>| {
+        for key in [0, 1] {
+            cluster.store_mut().remove_node(NodeKey(key), ctx);
+        }
+    };
+    let seen = act(&scenario, 1, remove, [1_000].into_iter());
+    let refused = seen.pods(|fact| matches!(fact, PodFact::Unschedulable(_)));
+    assert!(!refused.is_empty(), "its volume cannot move");
+    let reasons = seen.pods(|fact| fact == PodFact::Unschedulable(Reason::NoNodesInVolumeZone));
+    assert_eq!(reasons, refused);
+}
+
 #[test]
 fn a_node_that_lives_hands_its_volume_over() {
     let scenario = with(world(&[2, 2, 2]), three());
