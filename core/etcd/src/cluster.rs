@@ -4,7 +4,7 @@
 //! and that of a process), [`ready`](super::ready) (raft, disk and apply), [`backend_commit`](super::backend_commit),
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle) (processes
 //! and volumes), [`place`](super::place) (hosts), [`snapshot`](super::snapshot), [`membership`](super::membership),
-//! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flow`](super::flow) (writes that need none),
+//! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flowing`](super::flowing) (writes that need none),
 //! [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and
 //! [`migration`](super::migration) (to another seed). [`dispatch`](super::dispatch) says which of them handles which event.
 

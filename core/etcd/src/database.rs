@@ -29,7 +29,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Both.
+    /// What both do together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { grows: self.grows + other.grows, supersedes: self.supersedes + other.supersedes }

@@ -35,6 +35,7 @@ mod dispatch;
 pub mod event;
 mod failover;
 pub mod flow;
+mod flowing;
 pub mod identity;
 pub mod lifecycle;
 pub mod member;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::client::ServerAttachment;
 use crate::client::in_flight::InFlight;
 use crate::ids::{ClientId, KubeClusterId};
+use crate::kernel::time::Time;
 use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::scenario::{ApiServerClient, Scenario};
@@ -95,5 +96,22 @@ impl Simulation {
             client.attach(attachment, &mut ctx);
         }
         self.servers.of.insert(cluster, parts);
+    }
+
+    /// What flows is found anew, and who asks request by request.
+    pub(super) fn refresh_traffic(&mut self) {
+        let mut traffic = std::mem::take(&mut self.traffic);
+        let (stale, written) = traffic.refresh(&self.traffic_ctx());
+        self.traffic = traffic;
+        for (etcd, rate, whole) in written {
+            // The others do not change: clones go on sharing them.
+            if self.now == Time::ZERO || self.clusters[etcd].write_rate() != rate {
+                let (cluster, mut ctx) = self.etcd_cluster(etcd);
+                cluster.set_write_rate(rate, whole, &mut ctx);
+            }
+        }
+        for cluster in stale {
+            self.attach_clients(cluster);
+        }
     }
 }

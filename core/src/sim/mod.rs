@@ -373,22 +373,6 @@ impl Simulation {
         }
     }
 
-    fn refresh_traffic(&mut self) {
-        let mut traffic = std::mem::take(&mut self.traffic);
-        let (stale, written) = traffic.refresh(&self.traffic_ctx());
-        self.traffic = traffic;
-        for (etcd, rate, whole) in written {
-            // The others do not change: clones go on sharing them.
-            if self.now == Time::ZERO || self.clusters[etcd].write_rate() != rate {
-                let (cluster, mut ctx) = self.etcd_cluster(etcd);
-                cluster.set_write_rate(rate, whole, &mut ctx);
-            }
-        }
-        for cluster in stale {
-            self.attach_clients(cluster);
-        }
-    }
-
     fn traffic_ctx(&self) -> TrafficCtx<'_> {
         let Self { now, scenario, network: net, clusters, kube, garden, .. } = self;
         TrafficCtx { now: *now, scenario, net, etcd: clusters, kube, garden }

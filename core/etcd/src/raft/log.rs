@@ -141,3 +141,70 @@ impl Log {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An entry that flows, of one of two kinds, or one of a request.
+    fn command(kind: u8) -> Command {
+        match kind {
+            0 | 1 => Command::Flowing { request_bytes: 100 + u32::from(kind), grows: 200, supersedes: 200 },
+            _ => Command::Put { key_bytes: 10, value_bytes: 20 },
+        }
+    }
+
+    proptest! {
+        /// It is what a list is, a copy of it as well, however its entries came.
+        #[test]
+        fn like_a_list(steps in prop::collection::vec((0_u8..7, 0_u64..200), 1..60)) {
+            let (mut log, mut copy) = (Log::compacted(10, 1, 10), Log::compacted(10, 1, 10));
+            let (mut list, mut first) = (VecDeque::new(), 11);
+            for (step, count) in steps {
+                match step {
+                    0 => {
+                        let gone = count.min(list.len() as u64);
+                        for log in [&mut log, &mut copy] {
+                            log.compact(first + gone - 1);
+                        }
+                        list.drain(..gone as usize);
+                        first += gone;
+                    }
+                    1 => {
+                        let kept = (list.len() as u64).saturating_sub(count);
+                        for log in [&mut log, &mut copy] {
+                            log.drop_tail(first + kept);
+                        }
+                        list.truncate(kept as usize);
+                    }
+                    kind @ 2..=3 => {
+                        log.flow(1, command(kind - 2), count);
+                        list.extend(std::iter::repeat_n(command(kind - 2), count as usize));
+                    }
+                    kind => {
+                        for _ in 0..count {
+                            log.push(1, Token::NONE, command(kind % 3));
+                            list.push_back(command(kind % 3));
+                        }
+                    }
+                }
+                (copy.last() + 1..=log.last()).for_each(|index| {
+                    copy.push_copy(log.get(index).expect("it is there"));
+                });
+                prop_assert_eq!(log.last() + 1, first + list.len() as u64);
+                for (index, command) in (first..).zip(&list) {
+                    let entry = log.get(index).expect("it is there");
+                    prop_assert_eq!(entry.command, *command);
+                    prop_assert_eq!(copy.get(index), Some(entry));
+                    prop_assert_eq!(log.chain(index), Some(entry.chain));
+                }
+                prop_assert_eq!((log.get(first - 1), log.get(log.last() + 1)), (None, None));
+                prop_assert_eq!((log.last_term(), copy.last_term()), (1, 1));
+            }
+        }
+    }
+}

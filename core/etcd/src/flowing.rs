@@ -1,0 +1,233 @@
+//! Writes that flow: what clients write at a rate, without a request each.
+//!
+//! ```text
+//!  steady      nothing happens; what has flowed is entered into all logs at once when something else comes (enter_flow)
+//!  waiting     a request is under way: what is due waits until it is done                               (touch)
+//!  disturbed   each write is proposed when it is due, by an event, and takes its way as any other        (disturb, flow_due)
+//! ```
+//!
+//! A group is steady from a beat of its leader at which it might rest ([`quiescence`](crate::quiescence)), whether its heartbeats are
+//! simulated or not. Where requests come so fast that they are never done, each write is proposed as well. At a rate at which something
+//! that flows is always under way a group would never be steady again: so once nothing else is, what is due waits for the next beat.
+//!
+//! API servers also compact, every five minutes: by arithmetic or by an entry of its own, like what they write.
+
+use crate::cluster::EtcdCluster;
+use crate::ctx::EtcdCtx;
+use crate::database::{Database, Growth};
+use crate::event::EtcdEvent;
+use crate::flow::{COMPACTION_INTERVAL, Mode, PATIENCE, UNIT, WriteRate};
+use crate::raft::entry::{Command, Token};
+use crate::raft::quorum::Members;
+use crate::record::{EtcdRecord, RaftRecord};
+use zonefall_kernel::time::Time;
+use zonefall_kernel::timer::Generation;
+
+impl EtcdCluster {
+    /// What flows.
+    pub const fn write_rate(&self) -> WriteRate {
+        self.flow.rate
+    }
+
+    /// Something else flows from now on. `whole`: what all writes together do to a database in a million seconds, also those with a
+    /// request each.
+    pub fn set_write_rate(&mut self, rate: WriteRate, whole: Growth, ctx: &mut EtcdCtx<'_>) {
+        if ctx.now == Time::ZERO {
+            self.settle_in(rate.compacts, whole);
+        }
+        if rate == self.flow.rate {
+            return;
+        }
+        self.resume(ctx);
+        self.enter_flow(ctx);
+        self.flow.carry(ctx.now);
+        self.flow.rate = rate;
+        match self.flow.mode {
+            Mode::Disturbed => self.arm_flow(ctx),
+            Mode::Steady { .. } if !self.flows_easily() => self.disturb(ctx),
+            Mode::Steady { .. } | Mode::Waiting { .. } => {}
+        }
+    }
+
+    /// Before the run began it went on like that for ever.
+    fn settle_in(&mut self, compacts: bool, whole: Growth) {
+        if !compacts {
+            return;
+        }
+        let within = |ns: u64| (u128::from(whole.supersedes) * u128::from(ns) / UNIT) as u64;
+        let interval = COMPACTION_INTERVAL.as_nanos();
+        let since = interval - self.flow.compactions.after(Time::ZERO).as_nanos();
+        for server in self.members.iter_mut().filter_map(|member| member.process.server_mut()) {
+            server.database.settle_in(within(interval), within(since));
+        }
+    }
+
+    /// A volume of one of its members is slower than usual: what is written there has to be simulated.
+    pub(super) fn has_slow_disk(&self) -> bool {
+        self.members.iter().any(|member| member.process.serves() && member.disk.is_slow())
+    }
+
+    /// Whether so little flows, or all disks are so fast, that it may go by arithmetic.
+    pub(super) fn flows_easily(&self) -> bool {
+        !self.flows() || !self.has_slow_disk()
+    }
+
+    /// Whether anything flows.
+    pub(super) const fn flows(&self) -> bool {
+        self.flow.rate.per_million_s > 0
+    }
+
+    /// Whether what flows costs no messages now.
+    pub const fn flows_silently(&self) -> bool {
+        matches!(self.flow.mode, Mode::Steady { .. } | Mode::Waiting { was_steady: true, .. })
+    }
+
+    /// At a beat of the leader: its group might rest with these followers, or could but for what flows (`nearly`), or neither.
+    pub(super) fn flow_on(&mut self, leader: u8, followers: Option<Members>, nearly: bool, ctx: &mut EtcdCtx<'_>) {
+        let Some(followers) = followers else {
+            match &mut self.flow.mode {
+                Mode::Waiting { beats: beats @ 1.., .. } => *beats -= 1,
+                Mode::Steady { .. } | Mode::Waiting { .. } => self.disturb(ctx),
+                mode @ Mode::Disturbed if nearly => {
+                    *mode = Mode::Waiting { beats: 0, was_steady: false };
+                    self.flow.timer.cancel();
+                }
+                Mode::Disturbed => {}
+            }
+            return;
+        };
+        let steady = Mode::Steady { leader, followers };
+        if self.flow.mode == steady {
+            return;
+        }
+        self.enter_flow(ctx);
+        let was_silent = self.flows_silently();
+        self.flow.mode = steady;
+        self.flow.timer.cancel();
+        self.remember_applied(self.committed, ctx.now);
+        if !self.flow.is_empty() {
+            // The same writes have made all databases, whoever was away while they were compacted.
+            let database = self.server_mut(leader).database;
+            followers.iter().for_each(|index| self.server_mut(index).database = database);
+        }
+        if !was_silent && self.flows() {
+            ctx.fx.flow_changed.push(self.id);
+        }
+    }
+
+    /// A request comes: message by message until it is done.
+    pub(super) fn touch(&mut self, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        self.enter_flow(ctx);
+        if matches!(self.flow.mode, Mode::Steady { .. }) {
+            self.flow.mode = Mode::Waiting { beats: PATIENCE, was_steady: true };
+        }
+    }
+
+    /// Something happens to the group: from now on message by message.
+    pub fn disturb(&mut self, ctx: &mut EtcdCtx<'_>) {
+        self.resume(ctx);
+        self.enter_flow(ctx);
+        if self.flow.mode == Mode::Disturbed {
+            return;
+        }
+        let was_silent = self.flows_silently();
+        self.flow.mode = Mode::Disturbed;
+        self.arm_flow(ctx);
+        if was_silent && self.flows() {
+            ctx.fx.flow_changed.push(self.id);
+        }
+    }
+
+    fn arm_flow(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let next = self.flow.next().map(|at| at.max(ctx.now));
+        if let Some((at, generation)) = self.flow.timer.rearm(next) {
+            ctx.schedule(at, self.id, EtcdEvent::Flow(generation));
+        }
+    }
+
+    /// Enters what has flowed into the logs of a steady group: replicated, on all disks, applied.
+    pub(super) fn enter_flow(&mut self, ctx: &mut EtcdCtx<'_>) {
+        let Mode::Steady { leader, followers } = self.flow.mode else { return };
+        let group = || std::iter::once(leader).chain(followers.iter());
+        for index in group() {
+            let server = self.members[index as usize].process.server_mut().expect("its process serves");
+            server.database = self.flow.grown(server.database, ctx.now);
+        }
+        let count = self.flow.take(ctx.now);
+        if count == 0 {
+            return;
+        }
+        self.flow.flowed += count;
+        let command = self.flow.command();
+        let term = self.server_mut(leader).raft.term;
+        for index in group() {
+            let server = self.server_mut(index);
+            server.raft.flow(command, count, followers);
+            server.to_apply = server.raft.log.applied;
+            self.snapshot_if_due(index, ctx.now);
+            self.record_flow(index, ctx);
+        }
+        let last = self.server_mut(leader).raft.log.last();
+        for follower in followers.iter() {
+            let stream = self.stream_index(leader, follower);
+            self.in_step[stream] = (term, last);
+        }
+        if self.counts(leader, last) {
+            self.committed = last;
+            self.remember_applied(last, ctx.now);
+        }
+        if ctx.fx.raft_records {
+            for index in group() {
+                let member = self.members[index as usize].id;
+                ctx.record(EtcdRecord::Raft(RaftRecord::Committed { member, term, index: last }));
+            }
+        }
+    }
+
+    fn record_flow(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        if ctx.fx.raft_records {
+            let (member, log) = (self.members[index as usize].id, &self.server_mut(index).raft.log);
+            let (index, term) = (log.last(), log.last_term());
+            let chain = log.chain(index).expect("the last entry has its hash");
+            ctx.record(EtcdRecord::Raft(RaftRecord::Flowed { member, index, term, chain }));
+        }
+    }
+
+    /// Whether an event that is about to be handled is still due.
+    pub(super) fn flow_is_due(&self, generation: Generation) -> bool {
+        self.flow.timer.is_due(generation)
+    }
+
+    /// Writes are due while the group is disturbed: somebody proposes them to the leader.
+    pub(super) fn flow_due(&mut self, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        if !self.flow.timer.fires(generation) {
+            return;
+        }
+        let compacts =
+            self.flow.rate.compacts && self.flow.compactions.at_or_before(ctx.now).is_some_and(|at| at > self.flow.since);
+        let count = self.flow.take(ctx.now);
+        if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader) && self.takes_proposals(*leader)) {
+            let flowing = std::iter::repeat_n(self.flow.command(), count as usize);
+            self.flow.flowed += count;
+            for command in flowing.chain(compacts.then_some(Command::Compact)) {
+                self.server_mut(leader).raft.propose(ctx.now, Token::NONE, command);
+            }
+            self.after(leader, ctx);
+        }
+        self.arm_flow(ctx);
+    }
+
+    /// The database of a member now.
+    pub(super) fn database_of(&self, index: u8, now: Time) -> Option<Database> {
+        let flowed = self.flowed_into(index, now).map(|(_, database)| database);
+        flowed.or_else(|| self.server(index).map(|server| server.database))
+    }
+
+    /// A member once what has flowed is in its log: how many entries more, and its database.
+    pub(super) fn flowed_into(&self, index: u8, now: Time) -> Option<(u64, Database)> {
+        let Mode::Steady { leader, followers } = self.flow.mode else { return None };
+        let server = self.server(index).filter(|_| index == leader || followers.contains(index))?;
+        Some((self.flow.due(now), self.flow.grown(server.database, now)))
+    }
+}
