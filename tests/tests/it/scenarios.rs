@@ -145,7 +145,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("two-zone-region", "/topology/nodes/1/zone", json!("az-2"), &["etcd.etcd-spread.outages[kind=quorum][0].root_cause"]);
     check("two-zone-region", "/faults/0/zone", json!("az-2"), &[&shop("quorum_lost_s")]);
     check("storage-degraded", "/faults/0/add", json!("100ms"), &[&shop("leader_changes"), &shop("latency[op=put].max_ms")]);
-    check("storage-degraded", "/clients/0/rate", json!("1/d"), &[&shop("leader_changes")]);
+    check("storage-degraded", "/clients/0/rate", json!("1/d"), &[&shop("latency[op=put].max_ms")]);
     let first = "api.shoot--garden--plain-1.write_unavailable_s";
     check("many-shoots", "/faults/0/zone", json!("zb"), &[first, "api.shoot--garden--plain-2.write_unavailable_s"]);
     let volumes = "sum(cost[provider=aws][kind=volume][shoot=node-1].quantity)";
