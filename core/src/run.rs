@@ -28,6 +28,9 @@ use crate::report::{
 use crate::scenario::Scenario;
 use crate::sim::{Options, Role, Simulation};
 
+/// How a simulation gets to a moment, within a number of events.
+type Advance = fn(&mut Simulation, Time, u64, &mut dyn FnMut(Time, &Record)) -> bool;
+
 /// A run under way.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -90,6 +93,15 @@ impl Run {
 
     /// The same, but stops after `events` events; whether it got there. Pausing leaves no mark (see [`Simulation::run_some`]).
     pub fn advance_some(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
+        self.advance_by(until, events, Simulation::run_some, sink)
+    }
+
+    /// The same for a stop on the way, where nobody looks at members: what rests is not woken, so that the stop costs no event.
+    pub fn advance_quiescent(&mut self, until: Time, events: u64, sink: &mut dyn FnMut(Time, &Record)) -> bool {
+        self.advance_by(until, events, Simulation::advance_quiescent, sink)
+    }
+
+    fn advance_by(&mut self, until: Time, events: u64, last_stretch: Advance, sink: &mut dyn FnMut(Time, &Record)) -> bool {
         let last = self.simulation.events().saturating_add(events);
         loop {
             let look = self.simulation.scenario().observe_at.get(self.observed.len()).map(|(_, at)| *at);
@@ -109,13 +121,8 @@ impl Run {
                 }
                 sink(at, record);
             };
-            let simulation = &mut self.simulation;
-            let there = if stop == until {
-                simulation.run_some(stop, left, &mut see)
-            } else {
-                simulation.advance_quiescent(stop, left, &mut see)
-            };
-            if !there {
+            let stretch = if stop == until { last_stretch } else { Simulation::advance_quiescent };
+            if !stretch(&mut self.simulation, stop, left, &mut see) {
                 return false;
             }
             if stop == self.next_window {
@@ -310,11 +317,14 @@ pub fn run_checked(scenario: &Arc<Scenario>, seed: u64, options: Options, sink: 
 
 fn finish(mut run: Run, sink: &mut dyn FnMut(Time, &Record), progress: &mut dyn FnMut(Time)) -> Report {
     let scenario = Arc::clone(run.simulation.scenario());
-    for step in 1..=STEPS {
+    for step in 1..STEPS {
         let until = milestone(scenario.duration, step);
-        run.advance(until, sink);
+        run.advance_quiescent(until, u64::MAX, sink);
         progress(until);
     }
+    let end = milestone(scenario.duration, STEPS);
+    run.advance(end, sink);
+    progress(end);
     let mut report = run.report();
     report.judge(&scenario);
     report
@@ -323,8 +333,8 @@ fn finish(mut run: Run, sink: &mut dyn FnMut(Time, &Record), progress: &mut dyn 
 /// Calls of `progress` in a [`run`].
 pub const STEPS: u32 = 100;
 
-/// Where a [`run`] stops for the `step`th time (from 1 to [`STEPS`]). Whoever advances a [`Run`] to the same stops has the same report,
-/// `events` included; other stops change `events` alone.
+/// Where a [`run`] stops for the `step`th time (from 1 to [`STEPS`]): quiescent, but for the last. Whoever stops a [`Run`] there alike has
+/// the same report, `events` included; other stops change `events` alone.
 pub fn milestone(duration: Duration, step: u32) -> Time {
     Time::from_nanos((u128::from(duration.as_nanos()) * u128::from(step) / u128::from(STEPS)) as u64)
 }

@@ -58,9 +58,10 @@ impl Branch {
     /// Why the branch must be given up, in plain words.
     pub fn work(&mut self, limits: &Limits, spacing: u64) -> Result<(), String> {
         let Some(head) = self.head.as_mut().filter(|_| self.steps < run::STEPS) else { return Ok(()) };
-        let duration = head.duration();
-        if head.advance(&self.interventions, run::milestone(duration, self.steps + 1), limits.slice)? {
-            self.steps += 1;
+        let (step, duration) = (self.steps + 1, head.duration());
+        let advance = if step == run::STEPS { BranchRun::advance } else { BranchRun::advance_quiescent };
+        if advance(head, &self.interventions, run::milestone(duration, step), limits.slice)? {
+            self.steps = step;
         }
         self.keyframes.offer(head, spacing);
         let (now, events) = (head.now(), head.events());

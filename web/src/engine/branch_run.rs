@@ -62,17 +62,38 @@ impl BranchRun {
     /// # Errors
     /// Why an intervention cannot be done, in plain words.
     pub fn advance(&mut self, interventions: &[(Time, Intervention)], until: Time, events: u64) -> Result<bool, String> {
+        Ok(self.intervene(interventions, until, events)?.is_some_and(|left| self.run.advance_some(until, left, &mut |_, _| {})))
+    }
+
+    /// The same for a stop on the way ([`Run::advance_quiescent`]).
+    ///
+    /// # Errors
+    /// Why an intervention cannot be done, in plain words.
+    pub fn advance_quiescent(
+        &mut self,
+        interventions: &[(Time, Intervention)],
+        until: Time,
+        events: u64,
+    ) -> Result<bool, String> {
+        let left = self.intervene(interventions, until, events)?;
+        Ok(left.is_some_and(|left| self.run.advance_quiescent(until, left, &mut |_, _| {})))
+    }
+
+    /// Does all interventions up to and with `until`; how many events are left then, `None`: too few.
+    fn intervene(
+        &mut self,
+        interventions: &[(Time, Intervention)],
+        until: Time,
+        events: u64,
+    ) -> Result<Option<u64>, String> {
         let last = self.events().saturating_add(events);
-        loop {
-            let next = interventions.get(self.done).filter(|(at, _)| *at <= until);
-            let stop = next.map_or(until, |(at, _)| *at);
-            let left = last.saturating_sub(self.events());
-            if !self.run.advance_some(stop, left, &mut |_, _| {}) {
-                return Ok(false);
+        while let Some((at, intervention)) = interventions.get(self.done).filter(|(at, _)| *at <= until) {
+            if !self.run.advance_some(*at, last.saturating_sub(self.events()), &mut |_, _| {}) {
+                return Ok(None);
             }
-            let Some((_, intervention)) = next else { return Ok(true) };
             self.apply(intervention)?;
         }
+        Ok(Some(last.saturating_sub(self.events())))
     }
 
     fn apply(&mut self, intervention: &Intervention) -> Result<(), String> {
