@@ -56,6 +56,8 @@ pub struct Availability {
     clusters: TiVec<EtcdId, Arc<EtcdAvailability>>,
     /// The same of APIs that were unavailable.
     apis: BTreeMap<KubeClusterId, Arc<ApiOutages>>,
+    /// Changes since it last looked for what it may forget.
+    changes: usize,
 }
 
 /// Why an API was unavailable.
@@ -85,7 +87,8 @@ impl Availability {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = vec![Arc::default(); scenario.etcd.len()].into();
         let (causes, rules) = (Causes::new(scenario), Rules::new(scenario));
-        Self { scenario: Arc::clone(scenario), rules, isolated: Isolated::default(), causes, clusters, apis: BTreeMap::new() }
+        let (isolated, apis, changes) = Default::default();
+        Self { scenario: Arc::clone(scenario), rules, isolated, causes, clusters, apis, changes }
     }
 
     /// Time without a service until `now`, in seconds.
@@ -193,6 +196,16 @@ impl Availability {
         late[asked].ended(zone, request, &self.rules, interrupted);
     }
 
+    /// Something explains an outage that is over, or none any more. Looking through all clusters takes as long as there are many, so
+    /// there is one look for as many changes.
+    fn changed(&mut self, now: Time) {
+        self.changes += 1;
+        if self.changes >= self.clusters.len() {
+            self.changes = 0;
+            self.forget(now);
+        }
+    }
+
     /// Explains the outages that are over, and forgets what explains none that is not.
     fn forget(&mut self, now: Time) {
         for (cluster, state) in self.clusters.iter_mut_enumerated() {
@@ -234,7 +247,7 @@ impl Observer for Availability {
         match record {
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
                 self.change(at, *cluster, *service, *up);
-                self.forget(at);
+                self.changed(at);
             }
             Record::Etcd(EtcdRecord::AvailabilityFrom { cluster, from, service, up }) => {
                 let place = asked(*service).expect("the quorum is the same for all");
@@ -242,9 +255,9 @@ impl Observer for Availability {
             }
             Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
                 self.api_changes(at, *cluster, *verb, *up);
-                self.forget(at);
+                self.changed(at);
             }
-            Record::Kube(_, KubeRecord::ApiServer(..)) => self.forget(at),
+            Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
             Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) => {
                 let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
                 let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);

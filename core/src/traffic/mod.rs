@@ -300,9 +300,9 @@ impl ClusterFlows {
         for total in &mut self.totals {
             total.amount = total.after(ns);
             total.rate = flow.remove(&total.key).unwrap_or_default();
-            total.most = total.most.max(total.rate.wire_bytes_per_s());
+            total.most = total.most.max(total.rate.most_wire_bytes_per_s());
         }
-        let new = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.wire_bytes_per_s() };
+        let new = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() };
         self.totals.extend(flow.into_iter().map(new));
         self.totals.sort_unstable_by_key(|total| total.key);
         self.pairs.clear();

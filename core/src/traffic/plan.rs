@@ -7,14 +7,16 @@ use crate::network::wire::Burst;
 use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use crate::traffic::legs::{self, Leg, Part, Point};
 
-/// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets.
+/// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets; and bytes on the wire while what
+/// comes in bursts does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rate([u128; 4]);
+pub struct Rate([u128; 5]);
 
 impl Rate {
-    /// So many messages in a million seconds.
-    fn of(per_million_s: u64, count: u64, bytes: u64, wire: Burst) -> Self {
-        Self([count, bytes, wire.bytes, wire.packets].map(|each| u128::from(each) * u128::from(per_million_s)))
+    /// So many messages in a million seconds, and so many times as many while a burst lasts.
+    fn of((per_million_s, burst): (u64, u32), count: u64, bytes: u64, wire: Burst) -> Self {
+        let in_bursts = wire.bytes * u64::from(burst);
+        Self([count, bytes, wire.bytes, wire.packets, in_bursts].map(|each| u128::from(each) * u128::from(per_million_s)))
     }
 
     /// Adds another rate.
@@ -37,12 +39,13 @@ impl Rate {
     /// What has flowed after so many nanoseconds, in [`UNIT`]s.
     #[must_use]
     pub fn over(self, ns: u64) -> Amount {
-        Amount(self.0.map(|each| each * u128::from(ns)))
+        let [means @ .., _] = self.0;
+        Amount(means.map(|each| each * u128::from(ns)))
     }
 
-    /// Bytes on the wire in a second.
-    pub fn wire_bytes_per_s(self) -> f64 {
-        self.0[2] as f64 / 1e6
+    /// Bytes on the wire in a second in which all bursts coincide.
+    pub fn most_wire_bytes_per_s(self) -> f64 {
+        self.0[4] as f64 / 1e6
     }
 }
 
@@ -169,7 +172,7 @@ pub fn written(requests: &[Requests], counts: Counts, processes: impl Fn(&str) -
 
 fn stored(own: &Requests) -> Rate {
     let bytes = own.etcd.filter(|(objects, _)| *objects == Objects::Main).and_then(|(_, op)| legs::stored(op));
-    bytes.map_or_else(Rate::default, |bytes| Rate::of(own.per_million_s, 1, bytes, Burst::default()))
+    bytes.map_or_else(Rate::default, |bytes| Rate::of((own.per_million_s, 1), 1, bytes, Burst::default()))
 }
 
 impl Plan {
@@ -208,7 +211,7 @@ impl CallerGroup {
             let question = Leg::framed([Part::Caller, Part::Server], Class::ApiRequest, own.question.into(), at.tls);
             let answer = Leg::framed([Part::Server, Part::Caller], Class::ApiAnswer, own.answer, at.tls);
             for leg in [question, answer] {
-                flow(&mut self.calls, Stream::of(&leg, own.per_million_s));
+                flow(&mut self.calls, Stream::of(&leg, (own.per_million_s, own.burst)));
             }
         }
         let Some((objects, op)) = own.etcd else { return };
@@ -216,7 +219,7 @@ impl CallerGroup {
         let asked = self.asks.of(objects, legs::stored(op).is_some());
         for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
             for leg in legs::legs(op, Point { leads, ..at }) {
-                flow(streams, Stream::of(&leg, flows));
+                flow(streams, Stream::of(&leg, (flows, own.burst)));
             }
         }
         if let Some((request_bytes, growth)) = legs::logged(op) {
@@ -233,10 +236,11 @@ impl CallerGroup {
         // Where all that they ask is asked one by one, so are their watches.
         if all || own.one_by_one < own.per_million_s {
             let leg = Leg::framed([Part::Target, Part::Server], Class::WatchEvent, event, at.tls);
-            flow(&mut self.asks.watched, Stream::of(&leg, own.per_million_s));
+            flow(&mut self.asks.watched, Stream::of(&leg, (own.per_million_s, own.burst)));
         }
         let leg = Leg::framed([Part::Server, Part::Caller], Class::ApiEvent, own.answer, at.tls);
-        flow(&mut self.asks.events, Stream::of(&leg, own.per_million_s.saturating_mul(own.watchers.into())));
+        let told = own.per_million_s.saturating_mul(own.watchers.into());
+        flow(&mut self.asks.events, Stream::of(&leg, (told, own.burst)));
     }
 }
 
@@ -297,9 +301,9 @@ impl Logged {
 }
 
 impl Stream {
-    fn of(leg: &Leg, per_million_s: u64) -> Self {
-        let there = Rate::of(per_million_s, leg.volume.count, leg.volume.bytes, leg.volume.wire);
-        let back = Rate::of(per_million_s, 0, 0, leg.acks);
+    fn of(leg: &Leg, often: (u64, u32)) -> Self {
+        let there = Rate::of(often, leg.volume.count, leg.volume.bytes, leg.volume.wire);
+        let back = Rate::of(often, 0, 0, leg.acks);
         Self { from: leg.from, to: leg.to, class: leg.class, there, back }
     }
 

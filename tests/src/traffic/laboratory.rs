@@ -52,13 +52,15 @@ pub const INPUTS: [Input; 8] = [LINK, CERTIFICATE, WINDOW, SERVERS, JOINING, KEY
 /// Seconds of the meter's window.
 pub const WINDOW_S: usize = WINDOW.value as usize;
 
-/// The control plane that was metered: three nodes, three of everything.
-const SIZE: Size = Size { nodes: 3, servers: 3, standbys: 2 };
+/// The control plane that was metered: three nodes and API servers, and one replica of each controller (GEP-20, Other Critical Components
+/// Having a Single Replica: "currently setup with a single replica").
+const SIZE: Size = Size { nodes: 3, servers: 3, standbys: 0 };
 
 /// What a fresh control plane asks of its etcd-main without user activity (events have their own), all API servers together: each a
 /// Poisson process, at its rate while it asks.
 pub fn at_rest() -> impl Iterator<Item = (&'static Source, Input)> {
-    IDLE_LOAD.iter().filter(|source| source.objects == Objects::Main).map(|source| {
+    let asked = IDLE_LOAD.iter().filter(|source| source.objects == Objects::Main && source.per_million_s(SIZE) > 0);
+    asked.map(|source| {
         let mean = source.per_million_s(SIZE) as f64 / 1e6;
         let value = if source.in_bursts { mean * 60.0 / BURST_S as f64 } else { mean };
         let (label, rows) = match source.basis {

@@ -84,7 +84,8 @@ impl Assumed {
         // Most are full, and it is soon seen.
         let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
         let alone = Alone::new(demand, self, spec, store);
-        if !those.skip_while(|(key, _)| *key < from).any(|(key, node)| alone.refusal(key, node).is_none()) {
+        let suits = |(key, node): (NodeKey, &Node)| alone.leaves_room(key, node) && alone.refusal(key, node).is_none();
+        if !those.skip_while(|(key, _)| *key < from).any(suits) {
             return None;
         }
         let nodes = Nodes::new(store, self);
@@ -169,16 +170,20 @@ impl<'a> Alone<'a> {
         Self { workload: store.template(demand.workload, spec), claim, assumed }
     }
 
+    /// Whether the pod fits beside what is on a node.
+    fn leaves_room(&self, key: NodeKey, node: &Node) -> bool {
+        let requested = node.requested.plus(&self.workload.requests);
+        requested.fits(&node.allocatable) && (self.assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
+    }
+
     /// The first filter that a node fails.
     fn refusal(&self, key: NodeKey, node: &Node) -> Option<Reason> {
         let Self { workload, claim, assumed } = self;
-        let (more, more_volumes) = assumed.loads.get(&key).copied().unwrap_or_default();
-        let requested = node.requested.plus(&more).plus(&workload.requests);
-        let volumes = node.with_volume as usize + more_volumes;
+        let volumes = node.with_volume as usize + assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
-            () if !requested.fits(&node.allocatable) => Some(Reason::Resources),
+            () if !self.leaves_room(key, node) => Some(Reason::Resources),
             () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
             () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)

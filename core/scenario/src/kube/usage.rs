@@ -51,6 +51,8 @@ pub struct Requests {
     pub per_million_s: u64,
     /// ... for each of these.
     pub each: Each,
+    /// Times as often while a burst lasts; 1: they come evenly.
+    pub burst: u32,
     /// So many of them are simulated request by request: all, none, or a sample for the time they take. The others flow.
     pub one_by_one: u64,
     /// Bytes of the question's body, from the caller to the server.
@@ -148,7 +150,7 @@ pub struct Source {
     pub in_s: u64,
     /// ... for each of these.
     pub per: Per,
-    /// All of it in [`BURST_S`] of each minute, evenly; what flows is the mean.
+    /// All of it in [`BURST_S`] of each minute, evenly; what flows is the mean, and its peak that.
     pub in_bursts: bool,
     /// Components that watch what it writes.
     pub watchers: u32,
@@ -211,6 +213,7 @@ impl Source {
                 Per::Server => Each::Server,
                 Per::Standby => Each::Standby,
             },
+            burst: if self.in_bursts { (60 / BURST_S) as u32 } else { 1 },
             one_by_one: 0,
             question: if matches!(self.action, Action::Write(_)) { object } else { 0 },
             answer: object.into(),
@@ -318,7 +321,7 @@ pub const IDLE_LOAD: [Source; 18] = [
             "other quorum reads: monitors, care controllers, admission",
             KCM,
             Action::Read(2_048),
-            (13, 2, Per::Cluster),
+            (9, 1, Per::Cluster),
             "a rate",
         ),
     ),

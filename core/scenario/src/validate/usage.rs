@@ -173,6 +173,7 @@ fn asked(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
         etcd: (!raw.cached).then_some((Objects::Main, op)),
         per_million_s: raw.rate.per_million_s(),
         each: Each::Cluster,
+        burst: 1,
         one_by_one: 0,
         question,
         answer,
