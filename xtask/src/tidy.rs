@@ -28,12 +28,13 @@ struct File {
 type Complaints = Vec<String>;
 
 /// Rules of one file.
-const FILE_RULES: [fn(&File) -> Complaints; 12] = [
+const FILE_RULES: [fn(&File) -> Complaints; 13] = [
     length,
     opening,
     unfinished,
     determinism,
     citation,
+    every_field,
     size,
     machine_paths,
     registries,
@@ -287,6 +288,17 @@ fn citation(file: &File) -> Complaints {
     vec![format!("{}: its `//!` cites no section (`§5.4.1`, `section`, `Figure 3`) of a paper or document", file.path)]
 }
 
+/// The worker sends reports in a form without names of fields: where one is left out, the page cannot read the others.
+fn every_field(file: &File) -> Complaints {
+    let is_sent = file.path.starts_with("core/src/report/") || file.path.starts_with("web/src/engine/");
+    file.find(is_sent, |line| {
+        let left_out = line.split("//").next()?.contains("skip_serializing");
+        left_out.then(|| {
+            "a field that is left out makes the worker's message unreadable: leave it out in `Report::to_json`".to_owned()
+        })
+    })
+}
+
 /// A clone stays small.
 fn size(file: &File) -> Complaints {
     const MOST: u64 = 1_000_000;
@@ -394,6 +406,8 @@ mod tests {
         check(citation, "core/src/invariant/a.rs", "//! Raft, §5.4.\nimpl Property for A {}", 0);
         check(citation, "core/src/invariant/a.rs", "//! Raft.\n\n/// §5\nimpl Property for A {}", 1);
         check(citation, "core/src/invariant/logs.rs", "//! What the properties share.\n", 0);
+        check(every_field, "core/src/report/a.rs", "#[serde(skip_serializing_if = \"x\")]", 1);
+        check(every_field, "core/scenario/src/a.rs", "#[serde(skip_serializing_if = \"x\")]", 0);
         check(machine_paths, "a.md", concat!("see /ho", "me/me/x"), 1);
         check(machine_paths, "a.md", concat!("see `/ro", "ot/x`"), 1);
         check(machine_paths, "a.md", concat!("see https://a.example/ho", "me/x, wo", "rk/wo", "rk/x, ./ro", "ot/"), 0);

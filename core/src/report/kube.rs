@@ -313,8 +313,8 @@ pub struct FailbackReport {
     pub per_zone: IndexMap<String, u32>,
     /// What an operator must do, in one sentence.
     pub remedy: String,
-    /// Pods of it that find no node until then; absent where all have one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Pods of it that find no node until then; `None` where all have one.
+    #[serde(default)]
     pub deadlock: Option<DeadlockReport>,
 }
 

@@ -255,7 +255,10 @@ impl Traffic {
 
     /// What has got into the etcd-main of each cluster that is in use: bytes of keys and values, at the rate of its plan.
     pub fn written(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, u64)> {
-        self.clusters.iter().filter(|(_, cluster)| cluster.counted).map(move |(id, cluster)| (*id, cluster.written(now).whole().1))
+        self.clusters
+            .iter()
+            .filter(|(_, cluster)| cluster.counted)
+            .map(move |(id, cluster)| (*id, cluster.written(now).whole().1))
     }
 
     /// The same by what it is.

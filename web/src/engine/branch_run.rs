@@ -80,12 +80,7 @@ impl BranchRun {
     }
 
     /// Does all interventions up to and with `until`; how many events are left then, `None`: too few.
-    fn intervene(
-        &mut self,
-        interventions: &[(Time, Intervention)],
-        until: Time,
-        events: u64,
-    ) -> Result<Option<u64>, String> {
+    fn intervene(&mut self, interventions: &[(Time, Intervention)], until: Time, events: u64) -> Result<Option<u64>, String> {
         let last = self.events().saturating_add(events);
         while let Some((at, intervention)) = interventions.get(self.done).filter(|(at, _)| *at <= until) {
             if !self.run.advance_some(*at, last.saturating_sub(self.events()), &mut |_, _| {}) {

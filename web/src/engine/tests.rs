@@ -481,10 +481,13 @@ fn times_and_seeds_survive_the_journey_exactly() {
     ] {
         assert_eq!(protocol::read(&protocol::write(&request)), Some(request));
     }
-    let mut worker = Worker::loaded("five-members");
-    for response in worker.finish() {
-        assert_eq!(protocol::read(&protocol::write(&response)), Some(response));
+    for name in ["many-shoots", "five-members"] {
+        for response in Worker::loaded(name).finish() {
+            assert_eq!(protocol::read(&protocol::write(&response)), Some(response));
+        }
     }
+    let mut worker = Worker::loaded("five-members");
+    worker.finish();
     let view = worker.look(Time::from_nanos(123_456_789_123), true);
     let response = WorkerResponse::Viewed { load: LOAD, branch: MAIN, view, event: "é".to_owned() };
     assert_eq!(protocol::read(&protocol::write(&response)), Some(response));

@@ -173,7 +173,8 @@ impl<'a> Alone<'a> {
     /// Whether the pod fits beside what is on a node.
     fn leaves_room(&self, key: NodeKey, node: &Node) -> bool {
         let requested = node.requested.plus(&self.workload.requests);
-        requested.fits(&node.allocatable) && (self.assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
+        requested.fits(&node.allocatable)
+            && (self.assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
     }
 
     /// The first filter that a node fails.

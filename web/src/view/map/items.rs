@@ -124,7 +124,8 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
     // In the order of the label, each with a space before it, so that the label is found to contain what is seen.
     let role = format!(" {}", face.role);
     let fits = !tight || right - left - face.name.chars().count() as f64 * 7.6 >= face.role.len() as f64 * 6.4;
-    let (also, term) = beside_role(face, right - left);
+    let (also, term) = if *compact { (String::new(), None) } else { beside_role(face, right - left) };
+    let label = label::member(face, &also);
     let inside = if *compact {
         html! { if fits { <text class="role" text-anchor="end" x={px(right)} y={px(first)}>{ role }</text> } }
     } else {
@@ -146,7 +147,7 @@ pub(crate) fn Member(props: &MemberProps) -> Html {
             { inside }
         </>
     };
-    pick.wrap(class, label::member(face), format!("map-member-{}", face.name), inside)
+    pick.wrap(class, label, format!("map-member-{}", face.name), inside)
 }
 
 /// What is written beside the role of a member in `room` pixels: what ails it, and its term where both have room. A chip that
@@ -256,9 +257,8 @@ mod tests {
     use crate::view::map::model::Shape;
     use zonefall_core::ids::{EtcdId, MemberId};
 
-    #[test]
-    fn words_on_a_member_leave_each_other_room() {
-        let face = |role, behind: &str, disk| MemberFace {
+    fn face(role: &'static str, behind: &str, disk: &'static str) -> MemberFace {
+        MemberFace {
             id: MemberId { cluster: EtcdId(0), index: 0 },
             name: "etcd-main-0".to_owned(),
             shape: Shape::Down,
@@ -266,7 +266,19 @@ mod tests {
             term: 1,
             behind: behind.to_owned(),
             disk,
-        };
+        }
+    }
+
+    #[test]
+    fn the_label_of_a_member_has_what_is_seen_in_one_piece() {
+        let check = |seen: &str, label: &str| assert_eq!(label::member(&face("down", "12k behind", "slow disk"), seen), label);
+        check("", "12k behind, slow disk, member etcd-main-0, down, term 1");
+        check("slow disk", "12k behind, member etcd-main-0, slow disk, down, term 1");
+        check("12k behind · slow disk", "member etcd-main-0, 12k behind, slow disk, down, term 1");
+    }
+
+    #[test]
+    fn words_on_a_member_leave_each_other_room() {
         let check = |face: MemberFace, room: f64, also: &str, term: bool| {
             assert_eq!(beside_role(&face, room), (also.to_owned(), term.then(|| "term 1".to_owned())), "{face:?} in {room}");
         };

@@ -49,10 +49,14 @@ pub(crate) fn pods(counts: &[usize; 6]) -> String {
     }
 }
 
-/// A member; what has no room on its chip stands first and last.
-pub(crate) fn member(face: &MemberFace) -> String {
-    let ails = [face.behind.as_str(), face.disk].into_iter().filter(|words| !words.is_empty()).map(|words| format!("{words}, "));
-    format!("member {}, {}{}, term {}", face.name, ails.collect::<String>(), face.role, face.term)
+/// A member; `seen`: what ails it, as far as its chip has room for that. The rest stands first, so that the label has what is seen in one
+/// piece.
+pub(crate) fn member(face: &MemberFace, seen: &str) -> String {
+    let ails = |is_seen: bool| -> String {
+        let those = [face.behind.as_str(), face.disk].into_iter().filter(|words| !words.is_empty());
+        those.filter(|words| seen.contains(words) == is_seen).map(|words| format!("{words}, ")).collect()
+    };
+    format!("{}member {}, {}{}, term {}", ails(false), face.name, ails(true), face.role, face.term)
 }
 
 /// How long a packet takes from one end of a link to the other.
