@@ -4,6 +4,7 @@ use zonefall_core::etcd::options::EtcdOptions;
 use zonefall_core::ids::{NodeId, TiVec, VolumeId, ZoneId};
 use zonefall_core::kernel::time::Duration;
 use zonefall_core::kube::spec::KubeModel;
+use zonefall_core::scenario::network_card;
 use zonefall_core::scenario::prices::Prices;
 use zonefall_core::scenario::{Client, Disk, EtcdClusterSpec, Member, Network, Node, Probe, ProbeFrom, Scenario, Volume, Zone};
 
@@ -49,7 +50,9 @@ impl Bare {
             duration,
             regions: vec!["region".into()],
             zones: zones.into_iter().map(|name| Zone { name, region: 0 }).collect(),
-            nodes: each().map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone }).collect(),
+            nodes: each()
+                .map(|(i, zone)| Node { name: format!("node-{i}"), zone: *zone, card_bytes_per_s: network_card::DEFAULT })
+                .collect(),
             volumes: each().map(|(i, zone)| Volume { name: format!("volume-{i}"), zone: *zone, disk: disk.clone() }).collect(),
             network,
             etcd: TiVec::from(vec![EtcdClusterSpec {

@@ -78,7 +78,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         pre_vote: set_up.pre_vote,
         ..EtcdOptions::default()
     };
-    Bare {
+    let mut scenario = Bare {
         zones: (0..n).map(|i| format!("z{i}")).collect(),
         places: (0..n).map(ZoneId).collect(),
         disk,
@@ -93,7 +93,10 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
         clients: clients(set_up),
         duration,
     }
-    .scenario()
+    .scenario();
+    // Virtual links of one machine: there are no network cards.
+    scenario.nodes.iter_mut().for_each(|node| node.card_bytes_per_s = u64::MAX);
+    scenario
 }
 
 /// The member a row's load goes to.

@@ -137,7 +137,8 @@ mod tests {
         let mut scenario = three_zones();
         scenario.kube.stock = vec![1];
         let allocatable = Resources { cpu_milli: 1, memory: 1, pods: 1 };
-        let template = NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
+        let template =
+            NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25, card_bytes_per_s: 1 };
         let (name, zone) = ("pool".to_owned(), ZoneId(1));
         let pool = PoolShare { zone: (0, 1), maximum: 9, rollout: Rollout::default() };
         let deployment = MachineDeployment { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0) };

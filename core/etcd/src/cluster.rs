@@ -127,6 +127,7 @@ impl EtcdCluster {
             Part::Database => 1,
             Part::Cores => 2,
             Part::Apply => 3,
+            Part::Card => 4,
             Part::Link(to) | Part::Loss(to) => {
                 let stream = self.stream_index(index, to);
                 let lost = usize::from(part == Part::Loss(to));

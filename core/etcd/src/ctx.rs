@@ -7,6 +7,7 @@ use crate::record::EtcdRecord;
 use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::time::Time;
 use zonefall_network::Network;
+use zonefall_network::card::Cards;
 use zonefall_scenario::ids::{EtcdId, MemberId};
 
 /// What a handler may look at and ask for.
@@ -16,6 +17,8 @@ pub struct EtcdCtx<'a> {
     pub now: Time,
     /// Hosts and paths.
     pub net: &'a Network,
+    /// What the network cards of hosts have to carry.
+    pub cards: &'a mut Cards,
     /// Takes events and records.
     pub out: &'a mut EtcdOutbox<'a>,
     /// What else the run loop is asked to do.

@@ -162,8 +162,8 @@ pub struct Server {
     pub snapshot_index: u64,
     /// It compacts nothing until then: it has sent somebody its database.
     pub keeps_entries_until: Time,
-    /// What was told of its log, database, cores and apply loop.
-    pub(super) told: [Told; 4],
+    /// What was told of its log, database, cores, apply loop and network card.
+    pub(super) told: [Told; 5],
 }
 
 /// A write to the log file and its fsync.

@@ -4,6 +4,7 @@
 use crate::codec::Writes;
 use crate::raft::message::Message;
 use zonefall_kernel::time::Time;
+use zonefall_network::card::Lease;
 use zonefall_network::meter::Meter;
 use zonefall_scenario::ids::ZoneId;
 
@@ -20,8 +21,10 @@ pub(super) struct InFlight {
     pub(super) writes: Writes,
     /// When it was written.
     pub(super) sent: Time,
-    /// When its last byte leaves.
+    /// When its connection has carried it.
     pub(super) leaves: Time,
+    /// When the network card has.
+    pub(super) carded: Time,
     /// When it arrives; `None` while it waits for its path.
     pub(super) arrives: Option<Time>,
     /// Cancels its delivery.
@@ -41,6 +44,8 @@ pub(super) struct Transfer {
     /// Tells it from the others, which may move in the list.
     pub(super) number: u32,
     pub(super) stalled_since: Option<Time>,
+    /// Its part of the sender's network card.
+    pub(super) lease: Option<Lease>,
 }
 
 impl Transfer {

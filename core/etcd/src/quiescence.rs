@@ -261,7 +261,17 @@ impl EtcdCluster {
         let message = if way == 0 { heartbeat } else { answer };
         let (stream, epoch) = (index as u16, self.streams[index].epoch);
         let message = Some(message);
-        let slot = self.put_in_flight(InFlight { message, stream, epoch, writes, sent, leaves, arrives: None, delivery: 0 });
+        let slot = self.put_in_flight(InFlight {
+            message,
+            stream,
+            epoch,
+            writes,
+            sent,
+            leaves,
+            carded: sent,
+            arrives: None,
+            delivery: 0,
+        });
         self.flying += 1;
         self.queue_delivery(slot, at, ctx);
         received

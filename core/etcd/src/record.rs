@@ -184,6 +184,8 @@ pub enum Part {
     Link(u8),
     /// Packets lost on its path to this member, until they were sent again.
     Loss(u8),
+    /// The network card of its host, which others may share.
+    Card,
 }
 
 /// Why a process does not start.

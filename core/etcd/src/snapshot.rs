@@ -1,7 +1,8 @@
 //! Databases on their way to followers whose next entry was compacted away (`rafthttp/snapshot_sender.go`).
 //!
-//! A transfer has a connection of its own and does not delay other messages. It moves in steps of 100 ms at the speed of the path or
-//! of the slower disk, whichever is least; transfers between the same two zones share the path evenly.
+//! A transfer has a connection of its own. It moves in steps of 100 ms at the speed of the path, of the slower disk, or of what it may have
+//! of the sender's network card ([`card`](zonefall_network::card)), whichever is least; transfers between the same two zones share the path
+//! evenly.
 
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
@@ -10,11 +11,10 @@ use crate::peer::Transfer;
 use crate::raft::message::Message;
 use crate::record::EtcdRecord;
 use zonefall_kernel::time::Duration;
+use zonefall_network::card::STEP;
 use zonefall_network::ledger::Class;
 use zonefall_network::stream::READ_TIMEOUT;
 use zonefall_network::wire::Burst;
-
-const STEP: Duration = Duration::from_millis(100);
 
 /// After a database was sent, its sender compacts nothing for so long (`releaseDelayAfterSnapshot`).
 const RELEASE_DELAY: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ impl EtcdCluster {
         ctx.record(EtcdRecord::SnapshotStarted { from: ids.0, to: ids.1, bytes });
         self.transfers_begun = self.transfers_begun.wrapping_add(1);
         let number = self.transfers_begun;
-        self.transfers.push(Transfer { from, to, message, left: bytes, number, stalled_since: None });
+        self.transfers.push(Transfer { from, to, message, left: bytes, number, stalled_since: None, lease: None });
         self.ledger.add(Class::Snapshot, 1, 0, Burst::default());
         self.step_transfer(self.transfers.len() - 1, ctx);
         ctx.fx.service_changed.push(self.id);
@@ -67,6 +67,7 @@ impl EtcdCluster {
         let Transfer { from, to, left, number, stalled_since, .. } = self.transfers[place];
         let (a, b) = (self.host(from), self.host(to));
         if !ctx.net.is_open(a, b) || self.is_paused(from) || self.is_paused(to) {
+            self.transfers[place].lease.take().into_iter().for_each(|lease| ctx.cards.release(lease));
             let since = *self.transfers[place].stalled_since.get_or_insert(ctx.now);
             if ctx.now.since(since) >= READ_TIMEOUT {
                 self.finish_transfer(place, false, ctx);
@@ -83,7 +84,8 @@ impl EtcdCluster {
             self.transfers.iter().filter(|other| zones(self.host(other.from), self.host(other.to)) == zones(a, b)).count();
         let path = ctx.net.path(a, b);
         let disks = self.members[from as usize].disk.bytes_per_s().min(self.members[to as usize].disk.bytes_per_s());
-        let per_s = (path.bytes_per_s / sharing as u64).min(disks).max(1);
+        let wanted = (path.bytes_per_s / sharing as u64).min(disks).max(1);
+        let per_s = if a == b { wanted } else { ctx.cards.lease(ctx.net, a, ctx.now, wanted, &mut self.transfers[place].lease) };
         let bytes = left.min((u128::from(per_s) * u128::from(STEP.as_nanos()) / 1_000_000_000) as u64).max(1).min(left);
         let burst = Burst::of(bytes, ctx.net.tls);
         let index = self.stream_index(from, to);
@@ -98,7 +100,8 @@ impl EtcdCluster {
     }
 
     fn finish_transfer(&mut self, place: usize, ok: bool, ctx: &mut EtcdCtx<'_>) {
-        let Transfer { from, to, message, .. } = self.transfers.remove(place);
+        let Transfer { from, to, message, lease, .. } = self.transfers.remove(place);
+        lease.into_iter().for_each(|lease| ctx.cards.release(lease));
         let ids = (self.members[from as usize].id, self.members[to as usize].id);
         ctx.record(EtcdRecord::SnapshotFinished { from: ids.0, to: ids.1, ok });
         if ok {

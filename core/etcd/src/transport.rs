@@ -41,7 +41,17 @@ impl EtcdCluster {
         let epoch = stream.epoch;
         let stream = index as u16;
         let message = Some(message);
-        let flight = InFlight { message, stream, epoch, writes, sent: ctx.now, leaves: ctx.now, arrives: None, delivery: 0 };
+        let flight = InFlight {
+            message,
+            stream,
+            epoch,
+            writes,
+            sent: ctx.now,
+            leaves: ctx.now,
+            carded: ctx.now,
+            arrives: None,
+            delivery: 0,
+        };
         let slot = self.put_in_flight(flight);
         if !self.held[index].is_empty() || self.is_stream_blocked(index, ctx.net) {
             self.hold(index, slot, ctx.now);
@@ -86,11 +96,16 @@ impl EtcdCluster {
             self.meter(index, ctx.now, bytes, burst, acks);
         }
         self.flying += 1;
-        let paths = ctx.net.both_ways(self.host(from), self.host(to));
-        if let Some(delivery) = self.streams[index].send(ctx.now, lane as usize, paths, burst) {
+        let hosts = [self.host(from), self.host(to)];
+        let paths = ctx.net.both_ways(hosts[0], hosts[1]);
+        // Those of a quiescent group are not sent one by one.
+        let carded = if class == Class::Heartbeat { ctx.now } else { ctx.cards.carry(ctx.net, hosts, ctx.now, burst) };
+        let carded = self.streams[index].in_order(lane as usize, carded);
+        self.in_flight[slot as usize].carded = carded;
+        self.tell_backlog(from, Part::Card, carded, ctx);
+        if let Some(delivery) = self.streams[index].send(ctx.now, lane as usize, paths, (burst, carded)) {
             self.in_flight[slot as usize].leaves = delivery.leaves;
             self.queue_delivery(slot, delivery.at + self.options.rpc_overhead, ctx);
-            // Those of a quiescent group are not sent one by one.
             if class != Class::Heartbeat {
                 self.tell_backlog(from, Part::Link(to), delivery.leaves, ctx);
             }
@@ -113,9 +128,12 @@ impl EtcdCluster {
         }
         let (from, to) = self.ends(index);
         let usual = ctx.net.typical(self.host(from), self.host(to));
+        let least = ctx.net.path(self.host(from), self.host(to)).delay;
         for (slot, at) in moved.arrivals {
             self.tell_backlog(from, Part::Loss(to), at - usual, ctx);
-            self.in_flight[slot as usize].leaves = ctx.now;
+            let flight = &mut self.in_flight[slot as usize];
+            flight.leaves = ctx.now;
+            let at = at.max(flight.carded + least);
             self.queue_delivery(slot, at + self.options.rpc_overhead, ctx);
         }
     }
@@ -159,7 +177,9 @@ impl EtcdCluster {
             flights.sort_unstable();
             let mut last = ctx.now;
             for (leaves, arrives, _, slot) in flights {
-                last = last.max(arrives - leaves.since(ctx.now) + stretch.of(leaves).since(ctx.now));
+                let carded = self.in_flight[slot as usize].carded;
+                let waits = |leaves: Time| leaves.max(carded).since(ctx.now);
+                last = last.max(arrives - waits(leaves) + waits(stretch.of(leaves)));
                 if leaves > ctx.now {
                     self.in_flight[slot as usize].leaves = stretch.of(leaves);
                     self.queue_delivery(slot, last, ctx);

@@ -8,6 +8,7 @@
 //! A blocked path is a black hole: packets vanish and nobody is told. A reset is what a living kernel answers for a dead process.
 //! The two differ by orders of magnitude in the time until the other side knows.
 
+pub mod card;
 pub mod ledger;
 pub mod meter;
 pub mod process;
@@ -18,7 +19,7 @@ pub mod wire;
 
 use zonefall_kernel::time::Duration;
 use zonefall_scenario::ids::{FaultId, NodeId, TiVec, ZoneId};
-use zonefall_scenario::{Direction, LinkChange, Path, Place, Scenario};
+use zonefall_scenario::{Direction, LinkChange, Path, Place, Scenario, network_card};
 
 /// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +30,8 @@ zonefall_scenario::index_vectors!(HostId(u16));
 #[derive(Clone, Copy, Debug)]
 struct Host {
     zone: ZoneId,
+    /// Bytes per second that its network card carries.
+    card_bytes_per_s: u64,
     /// Faults that keep it without power.
     powered_off: u16,
     cut_in: u16,
@@ -60,9 +63,9 @@ pub struct Network {
 impl Network {
     /// The network of a scenario, whole. Hosts are its nodes, then one for each client that names no node.
     pub fn new(scenario: &Scenario) -> Self {
-        let machines = scenario.nodes.iter().map(|node| node.zone);
-        let clients = scenario.clients.iter().map(|client| client.zone);
-        let host = |zone| Host { zone, powered_off: 0, cut_in: 0, cut_out: 0 };
+        let machines = scenario.nodes.iter().map(|node| (node.zone, node.card_bytes_per_s));
+        let clients = scenario.clients.iter().map(|client| (client.zone, network_card::DEFAULT));
+        let host = |(zone, card_bytes_per_s)| Host { zone, card_bytes_per_s, powered_off: 0, cut_in: 0, cut_out: 0 };
         let zones = scenario.zones.len();
         Self {
             hosts: machines.chain(clients).map(host).collect(),
@@ -86,10 +89,16 @@ impl Network {
         HostId(node.0)
     }
 
-    /// A new host, as dark as its zone is.
-    pub fn add_host(&mut self, zone: ZoneId) -> HostId {
+    /// A new host, as dark as its zone is, whose network card carries so many bytes per second.
+    pub fn add_host(&mut self, zone: ZoneId, card_bytes_per_s: u64) -> HostId {
         assert!(u16::try_from(self.hosts.len()).is_ok(), "there are fewer than 65,536 machines in a run");
-        self.hosts.push_and_get_key(Host { zone, powered_off: self.zone_powered_off[zone], cut_in: 0, cut_out: 0 })
+        let powered_off = self.zone_powered_off[zone];
+        self.hosts.push_and_get_key(Host { zone, card_bytes_per_s, powered_off, cut_in: 0, cut_out: 0 })
+    }
+
+    /// Bytes per second that a host's network card carries.
+    pub fn card(&self, host: HostId) -> u64 {
+        self.hosts[host].card_bytes_per_s
     }
 
     /// The zone a host stands in.
@@ -267,7 +276,7 @@ mod tests {
         let old = net.hosts_in(zone).next().unwrap();
         assert_eq!(net.set_zone_powered_off(zone, true), net.hosts_in(zone).collect::<Vec<_>>());
         net.partition_zone(zone, Direction::Both, true);
-        let (new, elsewhere) = (net.add_host(zone), net.add_host(ZoneId(1)));
+        let (new, elsewhere) = (net.add_host(zone, 1), net.add_host(ZoneId(1), 1));
         assert!(!net.is_powered(new) && net.is_powered(elsewhere));
         assert!(net.set_zone_powered_off(zone, true).is_empty());
         assert!(net.set_zone_powered_off(zone, false).is_empty());

@@ -36,6 +36,8 @@ pub const LANES: usize = 2;
 #[derive(Clone, Copy, Debug, Default)]
 struct Fifo {
     free: Time,
+    /// When the network card has carried what was written.
+    carded: Time,
     last_arrival: Time,
 }
 
@@ -77,7 +79,7 @@ pub struct Stream {
 /// A message's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When its last byte leaves.
+    /// When its connection has carried its last byte.
     pub leaves: Time,
     /// When it arrives.
     pub at: Time,
@@ -172,8 +174,16 @@ impl Stream {
         self.held_since = None;
     }
 
-    /// Sends a message over an open path that loses nothing, or `None`: [`Self::send_lossy`] is for others.
-    pub fn send(&mut self, now: Time, lane: usize, [path, back]: [&Path; 2], burst: Burst) -> Option<Delivery> {
+    /// A message is through its host's network card at `carded`, but not before those that were written before it on its connection.
+    pub fn in_order(&mut self, lane: usize, carded: Time) -> Time {
+        let fifo = &mut self.fifo[lane];
+        fifo.carded = fifo.carded.max(carded);
+        fifo.carded
+    }
+
+    /// Sends a message over an open path that loses nothing, or `None`: [`Self::send_lossy`] is for others. `carded`: when the host's
+    /// network card has carried it.
+    pub fn send(&mut self, now: Time, lane: usize, [path, back]: [&Path; 2], (burst, carded): (Burst, Time)) -> Option<Delivery> {
         let fifo = &mut self.fifo[lane];
         if path.loss > 0.0 || back.loss > 0.0 || (self.tcp[lane].is_some() && fifo.last_arrival > now) {
             return None;
@@ -184,7 +194,7 @@ impl Stream {
         self.speed = path.bytes_per_s;
         let leaves = now.max(fifo.free) + Duration::of_transfer(burst.bytes, path.bytes_per_s);
         fifo.free = leaves;
-        let at = (leaves + delay(self.delays, k, path)).max(fifo.last_arrival);
+        let at = (leaves.max(carded) + delay(self.delays, k, path)).max(fifo.last_arrival);
         fifo.last_arrival = at;
         Some(Delivery { leaves, at })
     }
@@ -192,7 +202,7 @@ impl Stream {
     /// Sends a message over an open path that loses packets.
     pub fn send_lossy(&mut self, now: Time, lane: usize, paths: [&Path; 2], message: Outgoing) -> Moved {
         let Outgoing { burst, tag, class } = message;
-        let Fifo { free, last_arrival } = self.fifo[lane];
+        let Fifo { free, last_arrival, .. } = self.fifo[lane];
         let start = Start {
             draws: [self.losses, self.delays],
             // Apart from those of messages, which have their number.
@@ -218,7 +228,8 @@ impl Stream {
 
     fn moved(&mut self, lane: usize, arrivals: Vec<(u32, Time)>) -> Moved {
         let tcp = self.tcp[lane].as_mut().expect("its path loses packets");
-        self.fifo[lane] = Fifo { free: tcp.link_free(), last_arrival: tcp.last_arrival() };
+        let fifo = &mut self.fifo[lane];
+        (fifo.free, fifo.last_arrival) = (tcp.link_free(), tcp.last_arrival());
         Moved { arrivals, resent: tcp.take_resent() }
     }
 

@@ -31,6 +31,7 @@ pub mod kube;
 mod load;
 mod lowering;
 mod model;
+pub mod network_card;
 pub mod operation;
 pub mod options;
 mod passive;

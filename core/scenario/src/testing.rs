@@ -2,6 +2,7 @@
 
 use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kube::KubeModel;
+use crate::network_card;
 use crate::options::EtcdOptions;
 use crate::prices::Prices;
 use crate::{
@@ -37,7 +38,13 @@ pub fn three_zones() -> Scenario {
         duration: Duration::from_secs(600),
         regions: vec!["z".into()],
         zones: names.iter().map(|n| Zone { name: format!("z-{n}"), region: 0 }).collect(),
-        nodes: (0..3).map(|i| Node { name: format!("node-{}", names[i as usize]), zone: ZoneId(i) }).collect(),
+        nodes: (0..3)
+            .map(|i| Node {
+                name: format!("node-{}", names[i as usize]),
+                zone: ZoneId(i),
+                card_bytes_per_s: network_card::DEFAULT,
+            })
+            .collect(),
         volumes: (0..3).map(|i| Volume { name: format!("vol-{i}"), zone: ZoneId(i), disk: disk.clone() }).collect(),
         network: Network { paths: vec![path.clone(); 9], same_host: path, tls: true, certificate_bytes: 850 },
         etcd: TiVec::from(vec![EtcdClusterSpec {

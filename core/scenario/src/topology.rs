@@ -20,6 +20,8 @@ pub struct Node {
     pub name: String,
     /// Where it stands.
     pub zone: ZoneId,
+    /// Bytes per second that its network card carries: all that it sends to other machines.
+    pub card_bytes_per_s: u64,
 }
 
 /// A zonal volume: it outlives processes and nodes, and never leaves its zone.

@@ -3,7 +3,7 @@
 use crate::client::record::{ClientRecord, Delay};
 use crate::client::{Client, ClientCtx};
 use crate::ids::MemberId;
-use crate::kernel::time::Duration;
+use crate::kernel::time::{Duration, Time};
 use crate::network::wire::Burst;
 
 /// A message's way.
@@ -11,6 +11,8 @@ use crate::network::wire::Burst;
 pub(super) struct Trip {
     /// How long a connection takes to write it.
     pub(super) transfer: Duration,
+    /// When the sender's network card has carried it.
+    pub(super) carded: Time,
     /// Time on the way.
     pub(super) way: Duration,
     /// How much longer that is because packets are lost.
@@ -34,7 +36,8 @@ impl Client {
         }
     }
 
-    fn tell_delay(&mut self, member: u8, by: Delay, wait: Duration, ctx: &mut ClientCtx<'_>) {
+    /// Tells how long a message waits for one thing, if that is long.
+    pub(super) fn tell_delay(&mut self, member: u8, by: Delay, wait: Duration, ctx: &mut ClientCtx<'_>) {
         if self.told[by as usize].tells(ctx.now, wait) {
             let (client, from, member) = (self.id, self.spec.zone, MemberId { cluster: self.cluster, index: member });
             ctx.out.record(ClientRecord::Delayed { client, from, member, by, wait });

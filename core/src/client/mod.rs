@@ -25,7 +25,7 @@ use crate::client::delays::Trip;
 use crate::client::event::{ClientEvent, ClientOutbox};
 use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
-use crate::client::record::{ClientRecord, RequestResult};
+use crate::client::record::{ClientRecord, Delay, RequestResult};
 use crate::client::requests::{Request, Requests};
 use crate::client::watch::Watch;
 use crate::etcd::backlog::Told;
@@ -38,6 +38,7 @@ use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
 use crate::kernel::time::{Duration, Time};
 use crate::kernel::timer::{Generation, Timer};
+use crate::network::card::Cards;
 use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
@@ -83,7 +84,7 @@ pub struct Client {
     /// The same by what it is.
     ledger: Ledger,
     /// What was told of each kind of [`Delay`].
-    told: [Told; 4],
+    told: [Told; 6],
 }
 
 /// What a client may look at besides itself.
@@ -93,6 +94,8 @@ pub struct ClientCtx<'a> {
     pub now: Time,
     /// Hosts and paths.
     pub net: &'a Network,
+    /// What the network cards of hosts have to carry.
+    pub cards: &'a mut Cards,
     /// The cluster it talks to.
     pub cluster: &'a mut EtcdCluster,
     /// What API servers work on.
@@ -274,7 +277,7 @@ impl Client {
         if ctx.net.is_blocked(self.host, host) {
             return;
         }
-        let Trip { transfer, way, lost, sent } = self.travel(Class::EtcdRequest, [self.host, host], bytes, ctx.net);
+        let Trip { transfer, carded, way, lost, sent } = self.travel(Class::EtcdRequest, [self.host, host], bytes, ctx);
         let left = match self.spec.process {
             None => ctx.now + transfer,
             Some(cost) => {
@@ -282,14 +285,16 @@ impl Client {
                 self.process.send(written, transfer) + cost.rpc_overhead
             }
         };
-        let arrival = left + way + lost;
+        let arrival = left.max(carded) + way + lost;
         self.tell_delays(member, [left.since(ctx.now) - transfer, transfer, lost], ctx);
+        self.tell_delay(member, Delay::OwnCard, carded.since(ctx.now), ctx);
         self.meter(member, true, ctx.now, bytes, sent);
         ctx.out.schedule(arrival, (self.cluster, EtcdEvent::Request(token)));
     }
 
     /// What a message meets on its way.
-    fn travel(&mut self, class: Class, [from, to]: [HostId; 2], bytes: u64, net: &Network) -> Trip {
+    fn travel(&mut self, class: Class, [from, to]: [HostId; 2], bytes: u64, ctx: &mut ClientCtx<'_>) -> Trip {
+        let net = ctx.net;
         let k = self.sent;
         self.sent += 1;
         let path = net.path(from, to);
@@ -299,7 +304,8 @@ impl Client {
         let (sent, acks) = (burst + again, burst.acks());
         self.ledger.add(class, 1, bytes, sent + acks);
         let way = path.delay + path.jitter.sample(|| self.delays.draw(k));
-        Trip { transfer, way, lost, sent: [sent, acks] }
+        let carded = ctx.cards.carry(net, [from, to], ctx.now, burst);
+        Trip { transfer, carded, way, lost, sent: [sent, acks] }
     }
 
     fn meter(&mut self, member: u8, there: bool, now: Time, bytes: u64, [sent, acks]: [Burst; 2]) {
@@ -326,13 +332,14 @@ impl Client {
             return;
         }
         let bytes = self.answer_bytes(answer);
-        let Trip { transfer, way, lost, sent } = self.travel(Class::EtcdAnswer, [host, self.host], bytes, ctx.net);
+        let Trip { transfer, carded, way, lost, sent } = self.travel(Class::EtcdAnswer, [host, self.host], bytes, ctx);
         let through = match self.spec.process {
             None => leaves + transfer,
             Some(cost) => self.process.receive(leaves, transfer) + cost.rpc_overhead,
         };
-        let arrival = through + way + lost;
+        let arrival = through.max(carded) + way + lost;
         self.tell_delays(token.member, [through.since(leaves) - transfer, transfer, lost], ctx);
+        self.tell_delay(token.member, Delay::Card, carded.since(ctx.now), ctx);
         self.meter(token.member, false, leaves, bytes, sent);
         ctx.out.schedule(arrival, (self.id, ClientEvent::Answer { token, answer }));
     }

@@ -49,6 +49,10 @@ pub enum Delay {
     Loss,
     /// A member that does not run, and whose host does not say so.
     Down,
+    /// The network card of the member's host, which others may share.
+    Card,
+    /// That of the client's.
+    OwnCard,
 }
 
 /// How a request ended.

@@ -127,8 +127,8 @@ impl Client {
             return;
         }
         let bytes = GRPC_OVERHEAD + event;
-        let Trip { transfer, way, lost, sent } = self.travel(Class::WatchEvent, [host, self.host], bytes, ctx.net);
-        let arrival = watched.at + transfer + way + lost;
+        let Trip { transfer, carded, way, lost, sent } = self.travel(Class::WatchEvent, [host, self.host], bytes, ctx);
+        let arrival = (watched.at + transfer).max(carded) + way + lost;
         self.meter(member, false, watched.at, bytes, sent);
         self.schedule(arrival, ClientEvent::Watched { member, since: watched.first_applied }, ctx);
     }

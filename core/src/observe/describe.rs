@@ -130,6 +130,8 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 Delay::Client => format!("{client} has {wait} of requests queued"),
                 Delay::Link => format!("a request of {client} to {member} takes {wait} to transfer"),
                 Delay::Down => format!("a request of {client} has waited {wait} for {member}, which does not run"),
+                Delay::Card => format!("the network card of {member}'s node has {wait} of data queued"),
+                Delay::OwnCard => format!("the network card of {client}'s machine has {wait} of data queued"),
                 Delay::Loss => format!("lost packets delay a request of {client} to {member} by {wait}"),
             }
         }
@@ -141,6 +143,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 Part::Database => format!("a commit of the database of {own} takes {wait}"),
                 Part::Cores => format!("the cores of {own} have {wait} of requests queued"),
                 Part::Apply => format!("{own} has {wait} of entries to apply"),
+                Part::Card => format!("the network card of {own}'s node has {wait} of data queued"),
                 Part::Link(to) => format!("the path from {own} to {} has {wait} of messages queued", peer(to)),
                 Part::Loss(to) => format!("lost packets delay a message from {own} to {} by {wait}", peer(to)),
             }

@@ -256,6 +256,7 @@ impl Writer<'_> {
                     Part::Apply => (3, None),
                     Part::Link(to) => (4, Some(*to)),
                     Part::Loss(to) => (5, Some(*to)),
+                    Part::Card => (6, None),
                 };
                 self.u8(tag);
                 self.option(to, Self::u8);
@@ -271,6 +272,8 @@ impl Writer<'_> {
                     Delay::Link => 1,
                     Delay::Loss => 2,
                     Delay::Down => 3,
+                    Delay::Card => 4,
+                    Delay::OwnCard => 5,
                 });
                 self.duration(*wait);
             }

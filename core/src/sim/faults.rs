@@ -232,6 +232,7 @@ impl Simulation {
     /// kubelets.)
     fn power_changed(&mut self, changed: &[HostId], off: bool) {
         for &host in changed {
+            self.cards.clear(host);
             if let Some(node) = self.node_of(host) {
                 self.fx.out.records.push(Record::NodePower { node, up: !off });
             }

@@ -37,6 +37,7 @@ use crate::kube::ctx::{ContainerEvent, KubeCtx};
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::Workload;
 use crate::kube::{self, Kube};
+use crate::network::card::Cards;
 use crate::network::{HostId, Network};
 use crate::record::{EtcdRecord, Record};
 use crate::scenario::{Scenario, Vantage};
@@ -55,6 +56,7 @@ pub struct Simulation {
     events: u64,
     queue: EventQueue<Event>,
     network: Network,
+    cards: Cards,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdCluster>>,
     /// Shared with clones as well.
@@ -75,12 +77,12 @@ impl Simulation {
     pub fn new(scenario: Arc<Scenario>, seed: u64, options: Options) -> Self {
         let mut fx = Effects::default();
         fx.etcd.raft_records = options.raft_records;
-        let mut network = Network::new(&scenario);
+        let (mut network, mut cards) = (Network::new(&scenario), Cards::default());
         let ids = scenario.etcd.keys();
         let mut clusters: TiVec<_, _> =
             ids.map(|id| Arc::new(EtcdCluster::new(&scenario, id, seed, options, &mut fx.out))).collect();
         for (cluster, spec) in clusters.iter_mut().map(Arc::make_mut).zip(&scenario.etcd) {
-            let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, out: &mut fx.out, fx: &mut fx.etcd };
+            let mut ctx = EtcdCtx { now: Time::ZERO, net: &network, cards: &mut cards, out: &mut fx.out, fx: &mut fx.etcd };
             cluster.start_warm(spec, &mut ctx);
             fx.etcd.service_changed.push(cluster.id);
         }
@@ -110,6 +112,7 @@ impl Simulation {
             events,
             queue,
             network,
+            cards,
             clusters,
             clients,
             cloud,
@@ -254,7 +257,7 @@ impl Simulation {
 
     fn etcd_cluster(&mut self, id: EtcdId) -> (&mut EtcdCluster, EtcdCtx<'_>) {
         let Effects { out, etcd, .. } = &mut self.fx;
-        let ctx = EtcdCtx { now: self.now, net: &self.network, out, fx: etcd };
+        let ctx = EtcdCtx { now: self.now, net: &self.network, cards: &mut self.cards, out, fx: etcd };
         (Arc::make_mut(&mut self.clusters[id]), ctx)
     }
 
@@ -312,6 +315,7 @@ impl Simulation {
             ClientCtx {
                 now: self.now,
                 net: &self.network,
+                cards: &mut self.cards,
                 cluster,
                 in_flight: &mut self.servers.in_flight,
                 out: &mut self.fx.out,

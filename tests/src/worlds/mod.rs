@@ -5,6 +5,7 @@
 //! number -> dice -> schedules (etcd under faults) | modes (etcd, busy or idle, and pairs) | kube (seeds and shoots) -> scenario file
 //! ```
 
+mod cards;
 pub mod dice;
 pub mod faults;
 pub mod kube;

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::cards;
 use super::dice::{Dice, ms};
 use super::schedules::{World, costly, costs, merge, network, options};
 
@@ -64,6 +65,7 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
             "nodes": "all", "every": {"exponential": ms(active / 2)}, "repair": {"lognormal": {"median": "5s", "sigma": 1.0}},
         }]);
     }
+    cards::add(&mut file, number);
     file
 }
 

@@ -8,6 +8,7 @@
 
 use serde_json::{Value, json};
 
+use super::cards;
 use super::dice::{Dice, ms};
 
 /// Milliseconds without faults at the end.
@@ -30,7 +31,7 @@ pub fn schedule(number: u64) -> Value {
     let member = |k: u64| json!({"name": format!("m{k}"), "node": format!("n{}", k % nodes)});
     let (operations, transient) = world.operations(&mut dice);
     let faults = world.faults(&operations, &transient, &mut dice);
-    json!({
+    let mut file = json!({
         "name": format!("fuzz-{number}"),
         "seed": dice.below(1 << 32),
         "duration": ms(active + CALM),
@@ -49,7 +50,9 @@ pub fn schedule(number: u64) -> Value {
         "clients": costly(world.clients(&mut dice), &mut Dice::new("processes", number)),
         "faults": faults,
         "operations": operations,
-    })
+    });
+    cards::add(&mut file, number);
+    file
 }
 
 /// What a schedule plays in.

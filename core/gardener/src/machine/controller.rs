@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use zonefall_kube::controller::{Controller, Due, State};
-use zonefall_kube::spec::{Component, KubeClusterSpec};
+use zonefall_kube::spec::{Component, KubeClusterSpec, MachineDeployment};
 use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
@@ -189,8 +189,8 @@ impl Machines {
         let store = &mut state.store;
         let node = store.number_node();
         let machine = store.machines.get_mut(id);
-        let zone = ctx.spec.machine_deployments[machine.name.deployment].zone;
-        let host = ctx.net.add_host(zone);
+        let MachineDeployment { zone, template, .. } = &ctx.spec.machine_deployments[machine.name.deployment];
+        let host = ctx.net.add_host(*zone, template.card_bytes_per_s);
         machine.vm = Vm::Running(host, node);
         ctx.cloud.switched_on(ctx.cluster, machine.name.deployment, ctx.now);
         let (name, given_up) = (machine.name, machine.created + ctx.spec.timers.machines.creation);

@@ -218,6 +218,8 @@ pub struct NodeTemplate {
     pub allocatable: Resources,
     /// Volumes that can be attached to it.
     pub volumes: u32,
+    /// Bytes per second that its machine's network card carries.
+    pub card_bytes_per_s: u64,
 }
 
 /// Machines of one pool in one zone, which stand for each other (a `MachineDeployment`).

@@ -21,10 +21,10 @@ pub(crate) struct Topology {
 }
 
 /// A machine more in the world.
-pub(crate) fn add_machine(ctx: &mut CheckCtx<'_>, path: &str, name: String, zone: ZoneId, topology: &mut Topology) -> NodeId {
-    topology.node_names.add(ctx, path, &name, topology.nodes.len());
-    topology.node_zones.push(Some(zone));
-    topology.nodes.push_and_get_key(Node { name, zone })
+pub(crate) fn add_machine(ctx: &mut CheckCtx<'_>, path: &str, node: Node, topology: &mut Topology) -> NodeId {
+    topology.node_names.add(ctx, path, &node.name, topology.nodes.len());
+    topology.node_zones.push(Some(node.zone));
+    topology.nodes.push_and_get_key(node)
 }
 
 /// The zones of these names, each once; of these, where they must be some of them.

@@ -8,7 +8,7 @@ use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
 use crate::units::int_or_percent::IntOrPercent;
-use crate::units::{Name, Size};
+use crate::units::{Bandwidth, Name, Size};
 
 /// A cluster that hosts control planes of shoots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -190,11 +190,14 @@ pub struct RawMachine {
     /// Maximum number of attached volumes.
     #[schemars(range(max = 1_000), extend("x-source" = "Kubernetes: 25 EBS volumes on Nitro-based instances"))]
     pub volumes: u32,
+    /// Bandwidth of its network card: all that it sends to other machines shares it.
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "10Gbit/s, or as published for its type", "x-source" = "AWS: NetworkPerformance (m5, c5: seen second-hand), Google Cloud: default egress bandwidth, Azure: expected network bandwidth (not verified)"))]
+    pub network_bandwidth: Option<Bandwidth>,
 }
 
 impl Default for RawMachine {
     fn default() -> Self {
-        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110, volumes: 25 }
+        Self { kind: None, cpu: 8.0, memory: Size(32 << 30), pods: 110, volumes: 25, network_bandwidth: None }
     }
 }
 

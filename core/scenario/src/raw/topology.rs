@@ -46,6 +46,10 @@ pub struct RawNode {
         "x-source" = "etcd-io/website@82459793: a small cluster, m4.large"
     ))]
     pub machine: Option<String>,
+    /// Bandwidth of its network card: all that it sends to other machines shares it.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1kB/s", "x-max" = "100TB/s", "x-default" = "10Gbit/s", "x-source" = "AWS: NetworkPerformance of m5.large to m5.4xlarge, `Up to 10 Gigabit` (seen second-hand)"))]
+    pub network_bandwidth: Option<Bandwidth>,
 }
 
 /// A zonal volume: it outlives processes and nodes and never leaves its zone.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Scenario;
-use crate::ids::{EtcdId, KubeClusterId, NodeKey, WorkloadId};
+use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::Resources;
 use crate::kube::labels::{Condition, Symbol};
 use crate::kube::taints::Effect;
@@ -47,6 +47,25 @@ fn labels_and_selectors_reach_nodes_and_pods() {
     assert!(near.required[0].key == Symbol::ZONE && near.required[0].selector.selects(&workload.labels));
     assert!(apart.preferred[0].0 == 7 && apart.preferred[0].1.selector == workload.selector);
     assert_eq!(workload.max_unavailable, None, "Kubernetes makes no budgets by itself");
+}
+
+#[test]
+fn machines_have_the_network_card_of_their_type_or_the_one_that_is_given() {
+    let cards = |machine: Value| {
+        let mut raw: Value = serde_json::from_str(&file(&json!({}), &json!([]))).expect("JSON");
+        raw["clusters"][0]["pools"][0]["machine"] = machine.clone();
+        raw["clusters"][0]["control_plane"] = json!({"replicas": 1, "machine": machine});
+        let scenario = Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+        let template = cluster.machine_deployments[MachineDeploymentId(0)].template.card_bytes_per_s;
+        // Those of its nodes at the start, of its control plane's hosts, and of machines to come are alike.
+        let mut nodes = scenario.nodes.iter().map(|node| node.card_bytes_per_s);
+        assert!(scenario.nodes.len() >= 2 && nodes.all(|card| card == template));
+        template
+    };
+    assert_eq!(cards(json!({})), 1_250_000_000);
+    assert_eq!(cards(json!({"type": "m5.24xlarge"})), 3_125_000_000);
+    assert_eq!(cards(json!({"type": "m5.24xlarge", "network_bandwidth": "1Gbit/s"})), 125_000_000);
 }
 
 #[test]

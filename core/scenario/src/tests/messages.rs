@@ -299,6 +299,16 @@ fn impossible_worlds() {
         "network.cross_zone.jitter.uniform: expected the lower bound first; found 2ms before 1ms",
     );
     check(
+        "/topology/nodes/0/network_bandwidth",
+        json!("10"),
+        "topology.nodes[0].network_bandwidth: expected a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\", from 1kB/s to 100TB/s: its unit is missing (KiB/s, MiB/s, GiB/s, TiB/s, kB/s, MB/s, GB/s, TB/s, B/s, kbit/s, Mbit/s, Gbit/s, Tbit/s, bit/s); found \"10\"",
+    );
+    check(
+        "/topology/nodes/0/network_bandwidth",
+        json!("8bit/s"),
+        "topology.nodes[0].network_bandwidth: expected 1kB/s to 100TB/s; found \"8bit/s\"",
+    );
+    check(
         "/random_faults/-",
         json!({"every": {"exponential": "30d"}, "repair": {"exponential": "1h"}}),
         "random_faults[0]: expected names in `nodes`, `zones` or `volumes`, or \"all\"; found no target",

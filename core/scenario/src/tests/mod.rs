@@ -107,6 +107,8 @@ fn defaults_are_those_that_run() {
     assert_eq!(value("etcd[].options.election_timeout"), "1s");
     assert_eq!(value("etcd[].options.request_timeout"), "5s + 2 x election_timeout");
     assert_eq!(value("etcd[].disk.bandwidth"), "250MiB/s");
+    assert_eq!(value("topology.nodes[].network_bandwidth"), "10Gbit/s");
+    assert_eq!(value("seeds[].pools[].machine.network_bandwidth"), "10Gbit/s, or as published for its type");
     assert_eq!(value("clients[].timeout"), "5s");
     assert_eq!(value("clients[op=put].key"), "8B");
     assert_eq!(value("clients[op=range].consistency"), "linearizable");

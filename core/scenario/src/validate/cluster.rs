@@ -1,7 +1,7 @@
 //! Kubernetes clusters without Gardener: their control planes and nodes are made as those of seeds, their workloads as the file says.
 
 use super::deploy::deploy;
-use super::kube::{Builder, resources, usual_labels};
+use super::kube::{Builder, card, resources, usual_labels};
 use super::labels::requirements;
 use super::usage;
 use super::workload::{WorkloadContext, planned};
@@ -120,7 +120,7 @@ fn register_hosts(
     let [role, excluded] = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/exclude-from-external-load-balancers"]
         .map(|key| symbols.symbol(key));
     for host in site.cluster.control_plane.clone() {
-        let Node { name, zone } = &topology.nodes[host];
+        let Node { name, zone, .. } = &topology.nodes[host];
         let mut labels = usual_labels(symbols, *zone, &machine, topology);
         labels.extend([(Symbol::HOSTNAME, symbols.symbol(name)), (role, symbols.symbol("")), (excluded, symbols.symbol(""))]);
         let template = NodeTemplate {
@@ -128,6 +128,7 @@ fn register_hosts(
             taints: vec![Taint { key: role, value: None, effect: Effect::NoSchedule }],
             allocatable,
             volumes: machine.volumes,
+            card_bytes_per_s: card(&machine),
         };
         site.nodes.add(ctx, &format!("{path}.name"), name, site.zones.len());
         site.add_node(NodeSpec { node: host, template, machine: None }, *zone);

@@ -17,8 +17,10 @@ use crate::lowering::{
     CheckCtx, ClusterDraft, ClusterDrafts, MAX_MACHINES, MAX_NODES, Members, Names, POOL, SymbolTable, Topology, add_machine,
     quoted, zone_names, zones_of,
 };
+use crate::network_card;
 use crate::raw::{RawCluster, RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
-use crate::units::Span;
+use crate::topology::Node;
+use crate::units::{Bandwidth, Name, Span};
 
 /// What a seed must have to be multi-zonal.
 pub(super) const MULTI_ZONAL: &str = "a pool without taints that has at least 3 nodes in an odd number of at least 3 zones (GEP-20, Hosting an HA Shoot Control Plane with zone Failure Tolerance)";
@@ -207,7 +209,9 @@ impl Builder<'_, '_> {
         let zone = |k: usize| if zones.is_empty() { ZoneId(0) } else { zones[k % zones.len()] };
         let name = |k| format!("{}-control-plane-{k}", self.raw.name);
         let place = format!("{}.name", self.path);
-        (0..usize::from(raw.replicas)).map(|k| add_machine(self.ctx, &place, name(k), zone(k), self.topology)).collect()
+        let card_bytes_per_s = card(&raw.machine.clone().unwrap_or_default());
+        let node = |k| Node { name: name(k), zone: zone(k), card_bytes_per_s };
+        (0..usize::from(raw.replicas)).map(|k| add_machine(self.ctx, &place, node(k), self.topology)).collect()
     }
 
     /// The etcd cluster of the seed itself.
@@ -334,7 +338,8 @@ impl Builder<'_, '_> {
         let mut template = template;
         template.labels.set(Symbol::HOSTNAME, self.lowering.symbols.symbol(&name));
         let errors = self.ctx.errors.len();
-        let node = add_machine(self.ctx, path, name.clone(), zone, self.topology);
+        let card_bytes_per_s = template.card_bytes_per_s;
+        let node = add_machine(self.ctx, path, Node { name: name.clone(), zone, card_bytes_per_s }, self.topology);
         if self.ctx.errors.len() == errors {
             site.nodes.add(self.ctx, path, &name, site.zones.len());
         }
@@ -400,6 +405,7 @@ fn template<'a>(
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,
+        card_bytes_per_s: card(&pool.machine),
     }
 }
 
@@ -417,6 +423,12 @@ pub(super) fn usual_labels(
     labels.push((Symbol::ZONE, symbols.symbol(&zone.name)));
     labels.push((Symbol::REGION, symbols.symbol(&topology.regions[usize::from(zone.region)])));
     labels
+}
+
+/// Bytes per second that the network card of a machine carries.
+pub(super) fn card(machine: &RawMachine) -> u64 {
+    let by_type = || network_card::of_type(machine.kind.as_ref().map(Name::as_str));
+    machine.network_bandwidth.map_or_else(by_type, Bandwidth::bytes_per_s)
 }
 
 pub(super) fn resources(machine: &RawMachine) -> Resources {

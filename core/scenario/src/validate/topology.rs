@@ -2,8 +2,10 @@
 
 use crate::ids::{TiSlice, TiVec, ZoneId};
 use crate::lowering::{CheckCtx, Names, Topology, quoted};
+use crate::network_card;
 use crate::raw::{RawDisk, RawNetwork, RawPath, RawScenario};
 use crate::topology::{CERTIFICATE_BYTES, Disk, Network, Node, Path, Volume, Zone};
+use crate::units::Bandwidth;
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Duration;
 
@@ -56,7 +58,11 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario) -> Topology {
             .nodes
             .iter()
             .zip(&node_zones)
-            .map(|(node, zone)| Node { name: node.name.to_string(), zone: zone.unwrap_or(ZoneId(0)) })
+            .map(|(node, zone)| Node {
+                name: node.name.to_string(),
+                zone: zone.unwrap_or(ZoneId(0)),
+                card_bytes_per_s: node.network_bandwidth.map_or(network_card::DEFAULT, Bandwidth::bytes_per_s),
+            })
             .collect(),
         zones,
         volumes,

@@ -80,7 +80,7 @@ fn scenario() -> Scenario {
     let template = |zone: u32| {
         let labels = [(Symbol::HOSTNAME, Symbol(200 + zone)), (Symbol::ZONE, Symbol(300 + zone))];
         let allocatable = Resources { cpu_milli: 3_000, memory: 1 << 30, pods: 110 };
-        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 9 }
+        NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 9, card_bytes_per_s: 1 }
     };
     let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
     let deployment = |k: u32| {

@@ -109,6 +109,8 @@ impl Causes {
         let zone = |member: MemberId| self.clusters[member.cluster].zones[member.index as usize];
         match wait {
             Wait::Member(member, Part::Log | Part::Database | Part::Cores | Part::Apply) => Some(name(member)),
+            Wait::Member(member, Part::Card) | Wait::Client(.., member, Delay::Card) => Some(self.node(member)),
+            Wait::Client(client, .., Delay::OwnCard) => Some(self.machine(client)),
             Wait::Member(member, Part::Link(to)) => Some(format!("from {} to {}", name(member), name(peer(member, to)))),
             Wait::Member(member, Part::Loss(to)) => self.loss(zone(member), zone(peer(member, to))),
             Wait::Client(_, from, member, Delay::Loss) => self.loss(from, zone(member)),
@@ -118,6 +120,20 @@ impl Causes {
                 Some(format!("from {} to {}", self.scenario.client(client).name, name(member)))
             }
         }
+    }
+
+    /// The node of a member: by its name where the scenario says so (pods move).
+    fn node(&self, member: MemberId) -> String {
+        if self.scenario.etcd[member.cluster].managed {
+            return format!("the node of {}", text::member(&*self.scenario, member));
+        }
+        self.scenario.nodes[self.scenario.member(member).node].name.clone()
+    }
+
+    /// The machine of a client.
+    fn machine(&self, client: ClientId) -> String {
+        let client = self.scenario.client(client);
+        client.node.map_or_else(|| format!("the machine of {}", client.name), |node| self.scenario.nodes[node].name.clone())
     }
 
     /// `10 % loss between p and q`, of the path itself.
@@ -195,6 +211,9 @@ impl Wait {
             Self::Member(_, Part::Link(_)) | Self::Client(.., Delay::Link) => {
                 format!("the {} {all} {} {time} of messages queued", s("path", "paths"), s("has", "have"))
             }
+            Self::Member(_, Part::Card) | Self::Client(.., Delay::Card | Delay::OwnCard) => {
+                format!("the network {} of {all} {} {time} of data queued", s("card", "cards"), s("has", "have"))
+            }
             Self::Client(.., Delay::Client) => format!("{all} {} {time} of requests queued", s("has", "have")),
             Self::Client(.., Delay::Down) => format!("requests waited {time} for {all}, which did not run"),
             Self::Member(_, Part::Loss(_)) | Self::Client(.., Delay::Loss) => all,
@@ -205,7 +224,7 @@ impl Wait {
     const fn concerns(self, outage: &Outage) -> bool {
         match self {
             // A read of a member's own data waits for its database alone; a quorum is one however long it takes.
-            Self::Member(_, Part::Log | Part::Link(_) | Part::Loss(_)) => {
+            Self::Member(_, Part::Log | Part::Link(_) | Part::Loss(_) | Part::Card) => {
                 !matches!(outage.service, Service::ReadSerializable | Service::Quorum)
             }
             // Members lose their leader for what holds up heartbeats.

@@ -14,7 +14,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// One member whose volume takes 100 MiB/s and syncs in a millisecond, whose database costs nothing, and one connection that puts values of `bytes`.
+/// One member whose volume takes 100 MiB/s and syncs in a millisecond, whose database costs nothing, and one connection that puts values of `bytes`
+/// from a node whose network card does not hold it up.
 fn alone(bytes: u32) -> Scenario {
     let mut scenario = three_zones();
     scenario.etcd[CLUSTER].members.truncate(1);
@@ -23,7 +24,9 @@ fn alone(bytes: u32) -> Scenario {
         crate::scenario::Disk { fsync: Latency::Constant(ms(1)), bytes_per_s: 100 << 20, iops: None };
     let op = Op::Put { key_bytes: 8, value_bytes: bytes };
     let load = Load::Closed { connections: 1 };
-    scenario.clients = vec![Client { op, load, stop: at(10), ..client("load", Target::Leader) }].into();
+    let (node, zone) = (Some(NodeId(1)), ZoneId(1));
+    scenario.nodes[NodeId(1)].card_bytes_per_s = 1 << 40;
+    scenario.clients = vec![Client { op, load, node, zone, stop: at(10), ..client("load", Target::Leader) }].into();
     scenario.duration = Duration::from_secs(20);
     scenario
 }

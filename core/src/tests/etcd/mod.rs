@@ -1,6 +1,7 @@
 //! Stories small enough to check by hand.
 
 mod backend;
+mod cards;
 mod costs;
 mod elections;
 mod links;
@@ -13,7 +14,7 @@ mod watches;
 
 use std::sync::Arc;
 
-use crate::ids::{ClientId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{ClientId, EtcdId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RefuseReason, RequestResult};
 use crate::report::Report;

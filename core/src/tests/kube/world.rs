@@ -24,6 +24,7 @@ use crate::kube::spec::{
 };
 use crate::observe::testing::{CLUSTER, three_zones};
 use crate::record::Record;
+use crate::scenario::network_card;
 use crate::scenario::{
     Direction, Fault, FaultTarget, Node, NodeCrash, NodePartition, Path, PlannedFault, Scenario, Volume, Zone, ZonePartition,
 };
@@ -72,9 +73,19 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         for k in 0..*count {
             let node = scenario.nodes.next_key();
             let labels = [(Symbol::HOSTNAME, Symbol(2_000 + u32::from(node.0))), (Symbol::ZONE, zone_label(zone))];
-            scenario.nodes.push(Node { name: format!("node-{zone}-{k}"), zone: ZoneId(zone as u16) });
+            scenario.nodes.push(Node {
+                name: format!("node-{zone}-{k}"),
+                zone: ZoneId(zone as u16),
+                card_bytes_per_s: network_card::DEFAULT,
+            });
             let allocatable = Resources { cpu_milli: 8_000, memory: 32 << 30, pods: 110 };
-            let template = NodeTemplate { labels: labels.into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25 };
+            let template = NodeTemplate {
+                labels: labels.into_iter().collect(),
+                taints: Vec::new(),
+                allocatable,
+                volumes: 25,
+                card_bytes_per_s: network_card::DEFAULT,
+            };
             nodes.push(NodeSpec { node, template, machine: None });
         }
     }
@@ -175,7 +186,11 @@ pub(super) struct Seen(pub(super) Vec<(Time, KubeRecord)>, pub(super) Vec<(Time,
 pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
     scenario.kube.clusters[KUBE_CLUSTER].control_plane.clear();
     for k in 0..hosts {
-        let host = scenario.nodes.push_and_get_key(Node { name: format!("control-plane-{k}"), zone: ZoneId(k) });
+        let host = scenario.nodes.push_and_get_key(Node {
+            name: format!("control-plane-{k}"),
+            zone: ZoneId(k),
+            card_bytes_per_s: network_card::DEFAULT,
+        });
         scenario.kube.clusters[KUBE_CLUSTER].control_plane.push(host);
     }
     scenario
@@ -190,7 +205,11 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     for (k, member) in (0..).zip(&mut etcd.members) {
         member.name = format!("shoot-etcd-main-{k}");
         let volume = Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[VolumeId(0)].clone() };
-        member.node = scenario.nodes.push_and_get_key(Node { name: format!("shoot-etcd-{k}"), zone });
+        member.node = scenario.nodes.push_and_get_key(Node {
+            name: format!("shoot-etcd-{k}"),
+            zone,
+            card_bytes_per_s: network_card::DEFAULT,
+        });
         member.volume = scenario.volumes.push_and_get_key(volume);
     }
     let id = scenario.etcd.push_and_get_key(etcd);

@@ -14,6 +14,7 @@ mod shoots;
 
 use serde_json::{Value, json};
 
+use super::cards;
 use super::dice::{Dice, ms};
 use super::schedules::{World, costs, merge, network};
 
@@ -107,6 +108,7 @@ pub fn world(number: u64) -> Value {
         file["observe_at"] = json!([ms(dice.below(plan.length)), ms(plan.length)]);
     }
     clusters::add(&mut file, number, plan.length);
+    cards::add(&mut file, number);
     file
 }
 

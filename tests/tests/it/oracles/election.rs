@@ -17,6 +17,7 @@ use zonefall_core::kernel::dist::Latency;
 use zonefall_core::kernel::rng::{Purpose, Stream};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{EtcdRecord, Record, StepDownReason};
+use zonefall_core::scenario::network_card;
 use zonefall_core::scenario::{Fault, FaultTarget, Member, Node, NodeCrash, PlannedFault, Scenario, Volume};
 use zonefall_core::sim::{Options, Simulation, Stepping};
 use zonefall_tests::threads::parallel;
@@ -216,7 +217,7 @@ impl Model {
         let disk = scenario.volumes[VolumeId(0)].disk.clone();
         let member = scenario.etcd[EtcdId(0)].members[0].clone();
         for index in 1..u16::from(servers) {
-            scenario.nodes.push(Node { name: format!("n{index}"), zone: ZoneId(0) });
+            scenario.nodes.push(Node { name: format!("n{index}"), zone: ZoneId(0), card_bytes_per_s: network_card::DEFAULT });
             scenario.volumes.push(Volume { name: format!("v{index}"), zone: ZoneId(0), disk: disk.clone() });
             let name = format!("m{index}");
             scenario.etcd[EtcdId(0)].members.push(Member {
