@@ -87,7 +87,7 @@ impl EtcdCluster {
     }
 
     /// Whether the process of a member is frozen.
-    pub(super) fn is_paused(&self, index: u8) -> bool {
+    pub fn is_paused(&self, index: u8) -> bool {
         self.members[index as usize].pause.is_some()
     }
 

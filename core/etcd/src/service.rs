@@ -51,8 +51,8 @@ impl EtcdCluster {
         let vantages = self.vantages(ctx.net);
         for change in self.services.views.look(probe, vantages, ctx.net, have) {
             ctx.record(match change {
-                Change::Counted { service, up } => EtcdRecord::Availability { cluster, service: ASKED[service], up },
-                Change::Apart { from, service, up } => {
+                Change::Counted { service, has: up } => EtcdRecord::Availability { cluster, service: ASKED[service], up },
+                Change::Apart { from, service, has: up } => {
                     EtcdRecord::AvailabilityFrom { cluster, from, service: ASKED[service], up }
                 }
             });

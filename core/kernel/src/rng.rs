@@ -40,6 +40,8 @@ pub enum Purpose {
     Retry = 12,
     /// What a fault hits at random, while it lasts.
     Fault = 13,
+    /// Which of several connections something goes over, and which server one is with.
+    Connection = 14,
 }
 
 /// A stream of independent draws, addressed by number.

@@ -1,29 +1,26 @@
 //! The API servers of a cluster: what each talks to, and who gets an answer from them (`apiserver/pkg/storage/storagebackend/factory/etcd3.go`).
 //!
-//! ```text
-//!                     process ends on a living host: reset
-//!   .------------------------------------------------------------------.
-//!   v                                                                  |
-//!  dial a member, drawn --> linked --> silent (cut, power) --40 s--> closed
-//!   ^      |                   ^          |
-//!   '20 s--' silent            '----------' the path is open again
-//! ```
+//! Each has a connection to etcd for each resource that it keeps ([`connections`]): the resources whose connection is with a member that
+//! falls silent get no answers, the others do.
 //!
 //! The seed whose pod it is says which members it may be sent to ([`ApiToEtcd`]): any that is ready, or as topology hints have it; one of
 //! its own zone; the one that leads. One on a host of a cluster without Gardener talks to the member on that host (kubeadm), or to any.
 //! That is asked for new connections: an open one stays, but for one to a member that lags behind, and for those who follow the leader.
 //!
-//! No request is simulated. [`Access`] is what the state says of a request made now: which server answers it soonest, and how long that
-//! takes with the way to the server, from there to its etcd member, and etcd's own time.
+//! No request is simulated. [`Answers`] is what the state says of requests made to a server now: which resources are served over which
+//! member, and how long that takes with the way from the server to the member, and etcd's own time.
 
 mod access;
+mod connections;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::ctx::{ClusterCtx, Storage};
 use crate::event::KubeEvent;
 use crate::record::{KubeRecord, Replica, ServerFact, Verb};
 use crate::rule::hints;
+use crate::share::Share;
 use crate::spec::routing::ApiToEtcd;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
@@ -31,10 +28,12 @@ use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::HostId;
-use zonefall_network::vantage::Views;
+use zonefall_network::vantage::{Extent, Views};
 use zonefall_scenario::ids::{EtcdId, MemberId};
 
 pub use access::Access;
+use access::Answers;
+use connections::{Connections, Dialler, LEASES, PODS};
 
 /// etcd has this long to answer a readiness check (`healthcheckTimeout`).
 const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -45,50 +44,52 @@ const FAILURES: u64 = 3;
 /// Entities of draws: those of the servers, and of the cluster's dials.
 const ENTITY: u32 = 1 << 31;
 
-/// The connection of a server to etcd. A member's process that has started anew (another life) knows nothing of it.
-#[derive(Clone, Copy, Debug)]
-enum Link {
-    /// No member is there to dial.
-    Idle,
-    Open {
-        member: u8,
-        life: u64,
-    },
-    /// Packets vanish.
-    Silent {
-        member: u8,
-        life: u64,
-    },
-    Dialling(u8),
-}
-
 /// An API server that runs, for those who look from outside.
 #[derive(Clone, Copy, Debug)]
-pub struct Running {
+pub struct Running<'a> {
     /// Tells it from the others of its cluster.
     pub key: u32,
     /// Host that it runs on.
     pub host: HostId,
     /// Clients are sent to it.
     pub ready: bool,
-    /// The member of etcd that its connection is with.
-    pub linked: Option<u8>,
-    /// The member whose answers it waits for: that one, one that has fallen silent, or one that it dials.
-    pub asks: Option<u8>,
+    /// The member of etcd that its connection for pods is with.
+    pub watches: Option<u8>,
+    connections: &'a Connections,
+}
+
+impl Running<'_> {
+    /// The member whose answers each of its resources waits for: the one that the connection is with, one that has fallen silent, or one
+    /// that is dialled. None of resources without any.
+    pub fn asked(&self) -> Arc<[u8]> {
+        self.connections.asked()
+    }
+
+    /// Members of etcd that it has open connections with, and for how many resources.
+    pub fn open(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.connections.open()
+    }
+
+    /// Resources that it keeps.
+    pub fn resources(&self) -> usize {
+        self.connections.resources()
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Server {
     replica: Replica,
     host: HostId,
-    link: Link,
-    /// Fires when the connection has been silent, or dialled, for long enough.
+    connections: Connections,
+    /// Fires when a connection has been silent, or dialled, for long enough.
     link_timer: Timer,
     /// What it takes from the server on.
-    access: Access,
+    answers: Answers,
+    /// It has looked for the first time.
+    has_begun: bool,
     ready: bool,
     /// etcd answers its readiness check, or not, since then.
-    answers: (bool, Time),
+    checked: (bool, Time),
     checks: Periodic,
     /// Fires at the next check that counts.
     check_timer: Timer,
@@ -99,10 +100,10 @@ struct Server {
 pub struct Api {
     /// Boxed: a map allocates eleven places even for two entries.
     servers: BTreeMap<u32, Box<Server>>,
-    /// Members dialled so far: numbers of draws.
-    dials: u64,
-    /// Whether reads and writes are answered, by [`Verb`].
-    views: Views<2>,
+    /// Draws made so far for connections.
+    draws: u64,
+    /// The share of reads and of writes that is answered, by [`Verb`].
+    views: Views<2, Share>,
     /// The time of a write, as it is or last was.
     latency: Duration,
 }
@@ -110,12 +111,12 @@ pub struct Api {
 impl Api {
     /// No server yet.
     pub fn new(latency: Duration) -> Self {
-        Self { servers: BTreeMap::new(), dials: 0, views: Views::default(), latency }
+        Self { servers: BTreeMap::new(), draws: 0, views: Views::default(), latency }
     }
 
-    /// Whether it answers such requests.
-    pub const fn is_up(&self, verb: Verb) -> bool {
-        self.views.available()[verb as usize]
+    /// Whether it answers such requests of any resource.
+    pub fn is_up(&self, verb: Verb) -> bool {
+        self.views.available()[verb as usize] > Share::NONE
     }
 
     /// A server runs.
@@ -123,13 +124,23 @@ impl Api {
         let period = ctx.spec.timers.readiness_period;
         let phase = ctx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
         let checks = Periodic::new(ctx.now + Duration::from_nanos(phase), period);
-        let (link, access, answers) = (Link::Idle, Access::default(), (false, ctx.now));
         let (link_timer, check_timer) = (Timer::new(), Timer::new());
-        let mut server = Server { replica, host, link, link_timer, access, ready: false, answers, checks, check_timer };
+        let mut server = Server {
+            replica,
+            host,
+            connections: Connections::new(ctx.spec.resources),
+            link_timer,
+            answers: Answers::default(),
+            has_begun: false,
+            ready: false,
+            checked: (false, ctx.now),
+            checks,
+            check_timer,
+        };
         ctx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
-        server.follow(key, &mut self.dials, ctx);
+        server.follow(&mut self.draws, ctx);
         // It is sent clients after its first check, which is made at once.
-        if server.answers.0 {
+        if server.checked.0 {
             server.set_ready(key, true, ctx);
         }
         server.arm(key, ctx);
@@ -151,13 +162,13 @@ impl Api {
     }
 
     /// Those that run.
-    pub fn servers(&self) -> impl Iterator<Item = Running> {
+    pub fn servers(&self) -> impl Iterator<Item = Running<'_>> {
         self.servers.iter().map(|(key, server)| Running {
             key: *key,
             host: server.host,
             ready: server.ready,
-            linked: server.link.member(),
-            asks: server.link.asks(),
+            watches: server.connections.member(PODS),
+            connections: &server.connections,
         })
     }
 
@@ -165,7 +176,7 @@ impl Api {
     pub fn refresh(&mut self, ctx: &mut ClusterCtx<'_>) -> bool {
         let mut changed = false;
         for (key, server) in &mut self.servers {
-            changed |= server.follow(*key, &mut self.dials, ctx);
+            changed |= server.follow(&mut self.draws, ctx);
             server.arm(*key, ctx);
         }
         changed
@@ -173,16 +184,16 @@ impl Api {
 
     /// Whether every server answers as it was last seen to: nothing has changed unnoticed.
     pub fn is_fresh(&self, ctx: &ClusterCtx<'_>) -> bool {
-        self.servers.values().all(|server| server.asked(etcd(ctx), ctx) == server.access)
+        self.servers.values().all(|server| server.asked(ctx) == server.answers)
     }
 
-    /// A silent or dialled connection is given up.
+    /// Silent or dialled connections are given up.
     pub fn redial(&mut self, key: u32, generation: Generation, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.get_mut(&key)
             && server.link_timer.fires(generation)
         {
-            server.dial(&mut self.dials, key, ctx);
-            server.follow(key, &mut self.dials, ctx);
+            server.connect(&mut self.draws, ctx, Connections::give_up);
+            server.look(ctx);
             server.arm(key, ctx);
         }
     }
@@ -193,7 +204,7 @@ impl Api {
             && server.check_timer.fires(generation)
         {
             if server.turns(ctx).is_some_and(|at| at <= ctx.now) {
-                server.set_ready(key, server.answers.0, ctx);
+                server.set_ready(key, server.checked.0, ctx);
             }
             server.arm(key, ctx);
         }
@@ -207,63 +218,39 @@ impl Api {
 
 impl Server {
     /// Follows what has become of etcd and of the paths; whether its answers are others now.
-    fn follow(&mut self, key: u32, dials: &mut u64, ctx: &mut ClusterCtx<'_>) -> bool {
-        self.follow_link(key, dials, ctx);
-        let access = self.asked(etcd(ctx), ctx);
-        let changed = access != self.access;
-        self.access = access;
-        let answers = access.read.is_some_and(|time| time <= READINESS_TIMEOUT);
-        if answers != self.answers.0 {
-            self.answers = (answers, ctx.now);
+    fn follow(&mut self, draws: &mut u64, ctx: &mut ClusterCtx<'_>) -> bool {
+        self.connect(draws, ctx, Connections::follow);
+        self.look(ctx)
+    }
+
+    /// Looks what is answered; whether that is another thing than before.
+    fn look(&mut self, ctx: &ClusterCtx<'_>) -> bool {
+        let answers = self.asked(ctx);
+        let changed = answers != self.answers;
+        (self.answers, self.has_begun) = (answers, true);
+        let checked = self.answers.check.is_some_and(|time| time <= READINESS_TIMEOUT);
+        if checked != self.checked.0 {
+            self.checked = (checked, ctx.now);
         }
         changed
     }
 
-    fn follow_link(&mut self, key: u32, dials: &mut u64, ctx: &mut ClusterCtx<'_>) {
-        let etcd = etcd(ctx);
-        let is_open = |member| ctx.net.is_open(self.host, etcd.host(member));
-        match self.link {
-            Link::Idle => self.dial(dials, key, ctx),
-            Link::Open { member, life } | Link::Silent { member, life } if is_open(member) => {
-                if etcd.life(member) != Some(life) || self.is_led_away(ctx) || self.is_turned_away(member, ctx) {
-                    self.dial(dials, key, ctx);
-                } else if matches!(self.link, Link::Silent { .. }) {
-                    self.link(Link::Open { member, life }, ctx);
-                }
-            }
-            Link::Open { member, life } => {
-                self.link(Link::Silent { member, life }, ctx);
-                self.expect_link(key, ctx.spec.timers.etcd_silence, ctx);
-            }
-            Link::Silent { .. } => {}
-            Link::Dialling(member) => {
-                if is_open(member) {
-                    match etcd.life(member) {
-                        Some(life) => self.link(Link::Open { member, life }, ctx),
-                        None => self.dial(dials, key, ctx),
-                    }
-                }
-            }
+    /// Does something about its connections, and tells what has become of them.
+    fn connect(&mut self, draws: &mut u64, ctx: &mut ClusterCtx<'_>, act: impl FnOnce(&mut Connections, &mut Dialler<'_, '_>)) {
+        let mut connections = std::mem::take(&mut self.connections);
+        let (choice, leaves) = (|| self.choice(ctx), |member| self.is_led_away(member, ctx) || self.is_turned_away(member, ctx));
+        act(&mut connections, &mut Dialler { host: self.host, etcd: etcd(ctx), ctx, draws, choice: &choice, leaves: &leaves });
+        self.connections = connections;
+        let watches = self.connections.member(PODS);
+        if watches != self.answers.watches {
+            ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(watches)));
         }
-    }
-
-    /// Dials one of the members that do not refuse at once.
-    fn dial(&mut self, dials: &mut u64, key: u32, ctx: &mut ClusterCtx<'_>) {
-        let etcd = etcd(ctx);
-        let is_open = |member: u8| ctx.net.is_open(self.host, etcd.host(member));
-        let there = |member: &u8| etcd.life(*member).is_some() || !is_open(*member);
-        let members: Vec<u8> = self.choice(ctx).into_iter().filter(there).collect();
-        if members.is_empty() {
-            return self.link(Link::Idle, ctx);
-        }
-        *dials += 1;
-        let drawn = ctx.draws(Purpose::Retry, ENTITY).draw(*dials).below(members.len() as u64);
-        let member = members[drawn as usize];
-        if let Some(life) = etcd.life(member).filter(|_| is_open(member)) {
-            self.link(Link::Open { member, life }, ctx);
-        } else {
-            self.link(Link::Dialling(member), ctx);
-            self.expect_link(key, ctx.spec.timers.etcd_dial, ctx);
+        let open = || self.connections.open();
+        let before = || self.answers.by_member.iter().map(|(member, resources, _)| (*member, *resources));
+        let stalled = self.connections.resources() as u16 - open().map(|(_, resources)| resources).sum::<u16>();
+        // One that has just begun has told that it runs.
+        if !open().eq(before()) && (stalled > 0 || self.has_begun) {
+            ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Stalled(stalled)));
         }
     }
 
@@ -303,10 +290,10 @@ impl Server {
     }
 
     /// It goes with the leader, who is another than the member it talks to.
-    fn is_led_away(&self, ctx: &ClusterCtx<'_>) -> bool {
+    fn is_led_away(&self, member: u8, ctx: &ClusterCtx<'_>) -> bool {
         let Replica::Pod(seed, _) = self.replica else { return false };
         let follows = ctx.scenario.kube.clusters[seed].routing.api_to_etcd == ApiToEtcd::Leader;
-        let other = |leader| Some(leader) != self.link.member() && etcd(ctx).endpoints().contains(&leader);
+        let other = |leader| leader != member && etcd(ctx).endpoints().contains(&leader);
         follows && self.leader(ctx).is_some_and(other)
     }
 
@@ -317,36 +304,34 @@ impl Server {
         !self.is_local(ctx) && etcd.lags(member) && etcd.endpoints().iter().any(|other| !etcd.lags(*other) && answers(other))
     }
 
-    fn link(&mut self, link: Link, ctx: &mut ClusterCtx<'_>) {
-        let before = std::mem::replace(&mut self.link, link).member();
-        self.link_timer.cancel();
-        if link.member() != before {
-            ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Etcd(link.member())));
-        }
-    }
-
-    /// Gives the connection up after `patience`, unless it is another by then.
-    fn expect_link(&mut self, key: u32, patience: Duration, ctx: &mut ClusterCtx<'_>) {
-        let at = ctx.now + patience;
-        ctx.schedule(at, KubeEvent::Link { server: key, generation: self.link_timer.arm(at) });
-    }
-
     /// How long requests take from here on.
-    fn asked(&self, etcd: Etcd<'_>, ctx: &ClusterCtx<'_>) -> Access {
-        let Some(member) = self.link.member() else { return Access::default() };
-        let time = |verb| {
-            let way = ctx.net.round_trip(self.host, etcd.host(member));
-            Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), verb, ctx.net)?)
+    fn asked(&self, ctx: &ClusterCtx<'_>) -> Answers {
+        let etcd = etcd(ctx);
+        let access = |member: u8| {
+            let time = |verb| {
+                let way = ctx.net.round_trip(self.host, etcd.host(member));
+                Some(ctx.spec.timers.api_overhead + way + ctx.storage.time_at(etcd.member(member), verb, ctx.net)?)
+            };
+            Access { read: time(Verb::Read), write: time(Verb::Write) }.after(Duration::ZERO)
         };
-        Access { read: time(Verb::Read), write: time(Verb::Write) }.after(Duration::ZERO)
+        let by_member: Vec<(u8, u16, Access)> =
+            self.connections.open().map(|(member, resources)| (member, resources, access(member))).collect();
+        let over = |connection: usize| {
+            let member = self.connections.member(connection);
+            let found = by_member.iter().find(|(known, ..)| Some(*known) == member);
+            found.map_or_else(Access::default, |(_, _, access)| *access)
+        };
+        let check = over(self.connections.resources()).read;
+        let watches = self.connections.member(PODS);
+        Answers { leases: over(LEASES), pods: over(PODS), check, by_member, watches }
     }
 
     /// The check at which it counts as ready, or no longer; `None`: it goes on as it is. (A check at the very moment of a change does
     /// not see it.)
     fn turns(&self, ctx: &ClusterCtx<'_>) -> Option<Time> {
-        let (answers, since) = self.answers;
-        let failures = if answers { 0 } else { FAILURES - 1 };
-        (answers != self.ready).then(|| self.checks.after(since) + ctx.spec.timers.readiness_period * failures)
+        let (checked, since) = self.checked;
+        let failures = if checked { 0 } else { FAILURES - 1 };
+        (checked != self.ready).then(|| self.checks.after(since) + ctx.spec.timers.readiness_period * failures)
     }
 
     fn set_ready(&mut self, key: u32, ready: bool, ctx: &mut ClusterCtx<'_>) {
@@ -355,27 +340,14 @@ impl Server {
         ctx.record(KubeRecord::ApiServer(self.replica, ServerFact::Ready(ready)));
     }
 
-    /// Queues the next check: the next of all, or the next at which something changes.
+    /// Queues what is due next: of its connections, and its next check of all, or the next at which something changes.
     fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
+        if let Some((at, generation)) = self.link_timer.rearm(self.connections.next()) {
+            ctx.schedule(at, KubeEvent::Link { server: key, generation });
+        }
         let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
         if let Some((at, generation)) = self.check_timer.rearm(next) {
             ctx.schedule(at, KubeEvent::Readiness { server: key, generation });
-        }
-    }
-}
-
-impl Link {
-    const fn member(self) -> Option<u8> {
-        match self {
-            Self::Open { member, .. } => Some(member),
-            Self::Idle | Self::Silent { .. } | Self::Dialling(_) => None,
-        }
-    }
-
-    const fn asks(self) -> Option<u8> {
-        match self {
-            Self::Open { member, .. } | Self::Silent { member, .. } | Self::Dialling(member) => Some(member),
-            Self::Idle => None,
         }
     }
 }
@@ -399,6 +371,10 @@ impl<'a> Etcd<'a> {
     /// Which life a member's process is in; `None`: it does not serve.
     fn life(self, index: u8) -> Option<u64> {
         self.storage.life(self.member(index))
+    }
+
+    fn is_frozen(self, index: u8) -> bool {
+        self.storage.is_frozen(self.member(index))
     }
 
     fn lags(self, index: u8) -> bool {

@@ -77,7 +77,9 @@ impl Control {
                     self.on_host(host, ProcessChange::Runs, ctx);
                 }
             }
-            KubeEvent::Election { component, generation } => self.elections[component as usize].handle(generation, ctx),
+            KubeEvent::Election { component, generation } => {
+                self.elections[component as usize].handle(generation, &self.api, ctx)
+            }
             _ => unreachable!("{event:?} is none of the control plane's"),
         }
     }

@@ -26,6 +26,8 @@ pub trait Storage: Debug {
     fn host(&self, member: MemberId) -> HostId;
     /// Number of the life of a member's process; `None` while none runs.
     fn life(&self, member: MemberId) -> Option<u64>;
+    /// Whether the process of a member is frozen: its kernel keeps connections, and nobody answers.
+    fn is_frozen(&self, member: MemberId) -> bool;
     /// Whether a member is a voter that belongs to its cluster and serves, and that its Service lists.
     fn is_endpoint(&self, member: MemberId) -> bool;
     /// Whether the pod of a member is ready: it serves or stands by.

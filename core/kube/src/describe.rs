@@ -6,9 +6,12 @@ use crate::name::NodeName;
 use crate::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
+use crate::share::Share;
 use crate::spec::{KubeClusterSpec, Role, Workload};
+use zonefall_network::vantage::Extent;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::MemberId;
+use zonefall_scenario::text;
 
 /// A node's name, as `kubectl` shows it.
 pub fn node_name(name: NodeName, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
@@ -106,18 +109,23 @@ impl KubeRecord {
                     ServerFact::Gone => format!("API server {name} has stopped"),
                     ServerFact::Etcd(Some(member)) => {
                         format!(
-                            "API server {name} is connected to {}",
+                            "API server {name} is connected to {} for pods",
                             scenario.member(MemberId { cluster: cluster.etcd, index: member }).name
                         )
                     }
-                    ServerFact::Etcd(None) => format!("API server {name} is connected to no etcd member"),
+                    ServerFact::Etcd(None) => format!("API server {name} is connected to no etcd member for pods"),
+                    ServerFact::Stalled(0) => format!("API server {name} has new connections to etcd"),
+                    ServerFact::Stalled(resources) => {
+                        format!("API server {name} waits for etcd in {resources} of {} resources", cluster.resources)
+                    }
                 }
             }
             Self::ApiAvailability { verb, up } => format!("API {}", describe_availability(verb, up)),
-            Self::ApiAvailabilityFrom { from, verb, up } => {
+            Self::ApiShare { verb, share } => format!("API {}", describe_share(verb, share)),
+            Self::ApiShareFrom { from, verb, share } => {
                 let from = from.name(scenario);
-                match up {
-                    Some(up) => format!("API {} from {from}", describe_availability(verb, up)),
+                match share {
+                    Some(share) => format!("API {} from {from}", describe_share(verb, share)),
                     None => format!("API {} from {from} are as elsewhere", describe_verb(verb)),
                 }
             }
@@ -199,6 +207,14 @@ pub const fn effect_words(effect: Effect) -> &'static str {
 }
 
 /// `reads are available`.
+fn describe_share(verb: Verb, share: Share) -> String {
+    if share.is_part() {
+        format!("{} stall for {} of the API", describe_verb(verb), text::fraction(share.missing()))
+    } else {
+        describe_availability(verb, share > Share::NONE)
+    }
+}
+
 fn describe_availability(verb: Verb, up: bool) -> String {
     format!("{} are {}", describe_verb(verb), if up { "available" } else { "unavailable" })
 }

@@ -6,6 +6,9 @@
 //!  a holder that is asked to stop gives the lease away: others take it at their next try
 //! ```
 //!
+//! Each process is a client of one API server as long as clients are sent to that: what it writes to its lease goes over that server's
+//! connection for leases, and what it does besides over the one for pods.
+//!
 //! Renewals are arithmetic, and so are tries against a lease that is renewed: they change nothing. The others' tries are queued from when
 //! the holder cannot renew. Their times are drawn then: client-go draws them one by one, all the time, which comes to the same.
 
@@ -34,13 +37,26 @@ const INSTANT: Duration = Duration::from_nanos(1);
 struct Candidate {
     replica: Replica,
     host: HostId,
-    /// How long its writes take, and since when it can write in time.
-    writes: Option<(Duration, Time)>,
+    /// The API server that it is a client of.
+    server: Option<u32>,
+    /// Since when it can write its lease in time.
+    writes: Option<Time>,
+    /// How long its other writes take, where they are answered.
+    acts: Option<Duration>,
     /// When it saw the last renewal.
     seen: Option<Time>,
     /// Its next try; in the past where it could not write since.
     next: Time,
     tries: Draw,
+}
+
+/// What a candidate gets from its API server.
+#[derive(Clone, Copy, Debug)]
+struct Attachment {
+    server: Option<u32>,
+    /// It can write its lease in time.
+    writes: bool,
+    acts: Option<Duration>,
 }
 
 /// The election of one component.
@@ -62,6 +78,8 @@ pub struct Election {
     term: u64,
     /// Courses of tries drawn so far: numbers of draws.
     courses: u64,
+    /// API servers drawn so far: numbers of draws.
+    servers: u64,
     timer: Timer,
 }
 
@@ -78,19 +96,21 @@ impl Election {
             free: true,
             term: 0,
             courses: 0,
+            servers: 0,
             timer: Timer::new(),
         }
     }
 
     /// How long a write of the holder takes; `None`: nobody acts.
     pub fn is_active(&self) -> Option<Duration> {
-        self.candidates[&self.holder?].writes.map(|(time, _)| time)
+        let holder = &self.candidates[&self.holder?];
+        holder.writes.and(holder.acts)
     }
 
     /// Where the one runs that acts.
     pub fn host(&self) -> Option<HostId> {
-        let holder = &self.candidates[&self.holder?];
-        holder.writes.map(|_| holder.host)
+        self.is_active()?;
+        Some(self.candidates[&self.holder?].host)
     }
 
     /// Changes with every holder.
@@ -110,10 +130,39 @@ impl Election {
 
     /// A candidate's process runs.
     pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, ctx: &ClusterCtx<'_>) {
-        let writes = writes(host, api, ctx).map(|time| (time, ctx.now));
         let tries = self.course(ctx);
-        let candidate = Candidate { replica, host, writes, seen: None, next: ctx.now, tries };
+        let candidate = Candidate { replica, host, server: None, writes: None, acts: None, seen: None, next: ctx.now, tries };
         self.candidates.insert(key, Box::new(candidate));
+        self.connect(key, api, ctx);
+    }
+
+    /// What a candidate gets from its API server, or from the next one, where it is sent to its own no more.
+    fn attach(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) -> Attachment {
+        let candidate = &self.candidates[&key];
+        // kubeadm points the programs of a host at the API server on it.
+        let is_local = ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
+        let choice = api.choice(candidate.host, is_local, ctx.net);
+        let host = candidate.host;
+        let server = candidate.server.filter(|server| choice.contains(server)).or_else(|| match &choice[..] {
+            [] => None,
+            [only] => Some(*only),
+            several => {
+                self.servers += 1;
+                let drawn = self.draw(self.servers, Purpose::Connection, ctx).below(several.len() as u64);
+                Some(several[drawn as usize])
+            }
+        });
+        let [leases, pods] = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
+        let in_time = |time: &Duration| *time < ctx.spec.timers.renew_deadline;
+        Attachment { server, writes: leases.write.filter(in_time).is_some(), acts: pods.write.filter(in_time) }
+    }
+
+    /// A new process of a candidate becomes the client of one of the API servers.
+    fn connect(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) {
+        let candidate = self.candidates.get_mut(&key).expect("it is one of them");
+        (candidate.server, candidate.writes) = (None, None);
+        let attachment = self.attach(key, api, ctx);
+        self.candidates.get_mut(&key).expect("it is one of them").follow(attachment, ctx.now);
     }
 
     /// A candidate's process is gone, or was asked to stop (`gives_away`).
@@ -132,22 +181,21 @@ impl Election {
 
     /// The API answers some, or no longer, or more slowly.
     pub fn access_changed(&mut self, api: &Api, ctx: &ClusterCtx<'_>) {
-        let time = |candidate: &Candidate| writes(candidate.host, api, ctx);
+        let keys: Vec<u32> = self.candidates.keys().copied().collect();
+        let seen: Vec<Attachment> = keys.iter().map(|key| self.attach(*key, api, ctx)).collect();
         if let Some(holder) = self.holder
             && self.candidates[&holder].writes.is_some()
-            && time(&self.candidates[&holder]).is_none()
+            && keys.iter().zip(&seen).any(|(key, attachment)| *key == holder && !attachment.writes)
         {
             self.interrupt(ctx);
         }
         let mut back = Vec::new();
-        for (key, candidate) in &mut self.candidates {
-            let since = candidate.writes.map(|(_, since)| since);
-            candidate.writes = time(candidate).map(|time| (time, since.unwrap_or(ctx.now)));
-            if candidate.writes.is_some() && since.is_none() && candidate.next < ctx.now {
-                back.push(*key);
-            }
+        for (candidate, attachment) in self.candidates.values_mut().zip(seen) {
+            let before = candidate.writes;
+            candidate.follow(attachment, ctx.now);
+            back.push(candidate.writes.is_some() && before.is_none() && candidate.next < ctx.now);
         }
-        for key in back {
+        for key in keys.into_iter().zip(back).filter(|(_, back)| *back).map(|(key, _)| key) {
             let tries = self.course(ctx);
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
             (candidate.next, candidate.tries) = (ctx.now, tries);
@@ -157,7 +205,7 @@ impl Election {
 
     /// The holder's last renewal before that.
     fn last_renewal(&self, before: Time) -> Time {
-        let since = self.holder.and_then(|holder| self.candidates[&holder].writes).map(|(_, since)| since);
+        let since = self.holder.and_then(|holder| self.candidates[&holder].writes);
         let last = since.and_then(|since| self.renewals.before(before).filter(|renewal| *renewal >= since));
         last.unwrap_or(self.renewed)
     }
@@ -193,7 +241,7 @@ impl Election {
     }
 
     /// Something is due.
-    pub fn handle(&mut self, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+    pub fn handle(&mut self, generation: Generation, api: &Api, ctx: &mut ClusterCtx<'_>) {
         if !self.timer.fires(generation) {
             return;
         }
@@ -208,6 +256,7 @@ impl Election {
                 let tries = self.course(ctx);
                 let candidate = self.candidates.get_mut(&key).expect("the holder is one of them");
                 (candidate.seen, candidate.next, candidate.tries) = (None, ctx.now + ctx.spec.timers.restart, tries);
+                self.connect(key, api, ctx);
             }
         }
         if self.holder.is_none() {
@@ -262,6 +311,11 @@ impl Election {
 }
 
 impl Candidate {
+    fn follow(&mut self, Attachment { server, writes, acts }: Attachment, now: Time) {
+        (self.server, self.acts) = (server, acts);
+        self.writes = writes.then(|| self.writes.unwrap_or(now));
+    }
+
     fn skip(&mut self, periods: f64, ctx: &ClusterCtx<'_>) {
         let period = ctx.spec.timers.retry_period.as_nanos() as f64;
         self.next += Duration::from_nanos((period * periods) as u64);
@@ -293,18 +347,10 @@ impl Candidate {
         (self.seen, self.next, self.tries) = (None, renewal, tries);
         self.step_first(ctx);
         while self.next < ctx.now {
-            if self.seen.is_none() && self.writes.is_some_and(|(_, since)| since <= self.next) {
+            if self.seen.is_none() && self.writes.is_some_and(|since| since <= self.next) {
                 self.seen = Some(self.next);
             }
             self.step(ctx);
         }
     }
-}
-
-/// How long a write from there takes, if the holder of a lease can live with that.
-fn writes(host: HostId, api: &Api, ctx: &ClusterCtx<'_>) -> Option<Duration> {
-    // kubeadm points the programs of a host at the API server on it.
-    let is_local = ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
-    let access = if is_local { api.access_on(host) } else { api.access(host, ctx.net) };
-    access.write.filter(|time| *time < ctx.spec.timers.renew_deadline)
 }

@@ -43,6 +43,7 @@ pub mod record;
 pub mod revision;
 pub mod rule;
 pub mod services;
+pub mod share;
 pub mod store;
 pub mod view;
 

@@ -7,6 +7,7 @@ use crate::name::{MachineName, NodeName, PodName};
 use crate::rule::hints::NoHints;
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
+use crate::share::Share;
 use crate::spec::{Component, Task};
 use zonefall_kernel::traced;
 use zonefall_scenario::Vantage;
@@ -29,21 +30,28 @@ pub enum KubeRecord {
     MachineDeploymentScaled(MachineDeploymentId, u32),
     /// Of an API server.
     ApiServer(Replica, ServerFact),
-    /// Whether the API answers the clients that count, within the deadline of the scenario's probe.
+    /// Whether the API answers the clients that count, within the deadline of the scenario's probe: requests for some resource at least.
     ApiAvailability {
         /// Which requests.
         verb: Verb,
         /// It does.
         up: bool,
     },
+    /// For which share of its resources it answers those clients. Told when it changes from or to a part.
+    ApiShare {
+        /// Which requests.
+        verb: Verb,
+        /// The share.
+        share: Share,
+    },
     /// Clients at one vantage are answered otherwise than those that count.
-    ApiAvailabilityFrom {
+    ApiShareFrom {
         /// Where the clients are.
         from: Vantage,
         /// Which requests.
         verb: Verb,
-        /// They get answers, or not; `None`: as it counts, again.
-        up: Option<bool>,
+        /// For which share of the resources; `None`: as it counts, again.
+        share: Option<Share>,
     },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
     Lease(Component, Option<Replica>),
@@ -64,7 +72,7 @@ pub enum KubeRecord {
     },
 }
 
-// Tags 6 and 12 to 14 are those of Gardener's records.
+// Tags 6 and 12 to 14 are those of Gardener's records; 17 is used no more.
 traced! {
     enum KubeRecord {
         Pod(name, fact) = 0,
@@ -80,7 +88,8 @@ traced! {
         Operation(task) = 11,
         Hints(workload, fact) = 15,
         Endpoint { service, pod, listed } = 16,
-        ApiAvailabilityFrom { from, verb, up } = 17,
+        ApiShare { verb, share } = 18,
+        ApiShareFrom { from, verb, share } = 19,
     }
 }
 
@@ -117,11 +126,13 @@ pub enum ServerFact {
     Stops,
     /// Its process is gone.
     Gone,
-    /// The etcd member it talks to; `None`: the last one has fallen silent, or refuses.
+    /// The etcd member it talks to about pods; `None`: the last one has fallen silent, or refuses.
     Etcd(Option<u8>),
+    /// Its connections to etcd are others now, and this many resources have none that is open.
+    Stalled(u16),
 }
 
-traced! { enum ServerFact { Runs = 0, Ready(ready) = 1, Stops = 2, Gone = 3, Etcd(member) = 4 } }
+traced! { enum ServerFact { Runs = 0, Ready(ready) = 1, Stops = 2, Gone = 3, Etcd(member) = 4, Stalled(resources) = 5 } }
 
 /// Requests to an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,24 +36,37 @@ impl Network {
     }
 }
 
-/// Which of `N` services clients have, as last seen. All of them have all at the start.
+/// How much of a service clients have.
+pub trait Extent: Copy + Ord {
+    /// Nothing of it.
+    const NONE: Self;
+    /// All of it.
+    const ALL: Self;
+}
+
+impl Extent for bool {
+    const NONE: Self = false;
+    const ALL: Self = true;
+}
+
+/// What clients have of `N` services, as last seen: whether they have each, or how much of it. All of them have all at the start.
 #[derive(Clone, Debug)]
-pub struct Views<const N: usize> {
-    /// Services that count as available.
-    available: [bool; N],
+pub struct Views<const N: usize, T = bool> {
+    /// What counts.
+    available: [T; N],
     /// What clients at some vantages have otherwise; `None`: as it counts.
-    apart: Vec<(Vantage, [Option<bool>; N])>,
+    apart: Vec<(Vantage, [Option<T>; N])>,
 }
 
 /// A service, by its place among all, that came or went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum Change<T = bool> {
     /// As it counts.
     Counted {
         /// Which of them.
         service: usize,
-        /// Whether it came.
-        up: bool,
+        /// What clients have of it.
+        has: T,
     },
     /// For clients at one vantage.
     Apart {
@@ -61,20 +74,20 @@ pub enum Change {
         from: Vantage,
         /// Which of them.
         service: usize,
-        /// Whether they have it, where that is not what counts; `None`: it is again.
-        up: Option<bool>,
+        /// What they have of it, where that is not what counts; `None`: it is again.
+        has: Option<T>,
     },
 }
 
-impl<const N: usize> Default for Views<N> {
+impl<const N: usize, T: Extent> Default for Views<N, T> {
     fn default() -> Self {
-        Self { available: [true; N], apart: Vec::new() }
+        Self { available: [T::ALL; N], apart: Vec::new() }
     }
 }
 
-impl<const N: usize> Views<N> {
-    /// Services that count as available.
-    pub const fn available(&self) -> [bool; N] {
+impl<const N: usize, T: Extent> Views<N, T> {
+    /// What counts.
+    pub const fn available(&self) -> [T; N] {
         self.available
     }
 
@@ -84,41 +97,44 @@ impl<const N: usize> Views<N> {
         probe: Probe,
         mut vantages: Vec<Vantage>,
         net: &Network,
-        have: impl Fn(Vantage) -> [bool; N],
-    ) -> Vec<Change> {
+        have: impl Fn(Vantage) -> [T; N],
+    ) -> Vec<Change<T>> {
         if let ProbeFrom::At(vantage) = probe.from
             && !vantages.contains(&vantage)
         {
             vantages.push(vantage);
         }
-        let seen: Vec<(Vantage, [bool; N])> = vantages.into_iter().map(|vantage| (vantage, have(vantage))).collect();
-        let available: [bool; N] = std::array::from_fn(|service| {
-            let mut of = seen.iter().map(|(vantage, has)| (*vantage, has[service]));
+        let seen: Vec<(Vantage, [T; N])> = vantages.into_iter().map(|vantage| (vantage, have(vantage))).collect();
+        let available: [T; N] = std::array::from_fn(|service| {
+            let of = |counts: &dyn Fn(Vantage) -> bool| {
+                let of = seen.iter().filter(|(vantage, _)| counts(*vantage)).map(|(_, has)| has[service]);
+                (of.clone().min(), of.max())
+            };
             match probe.from {
-                ProbeFrom::Worst => of.all(|(vantage, has)| has || !net.works(vantage)),
-                ProbeFrom::Best => of.any(|(vantage, has)| has && net.has_clients(vantage)),
-                ProbeFrom::At(only) => of.any(|(vantage, has)| has && vantage == only),
+                ProbeFrom::Worst => of(&|vantage| net.works(vantage)).0.unwrap_or(T::ALL),
+                ProbeFrom::Best => of(&|vantage| net.has_clients(vantage)).1.unwrap_or(T::NONE),
+                ProbeFrom::At(only) => of(&|vantage| vantage == only).1.unwrap_or(T::NONE),
             }
         });
         // Where nobody has power nobody misses more than the others do.
         let with_clients = seen.into_iter().filter(|(vantage, _)| net.has_clients(*vantage));
-        let otherwise = |(vantage, has): (Vantage, [bool; N])| {
-            let apart: [Option<bool>; N] = std::array::from_fn(|k| (has[k] != available[k]).then_some(has[k]));
-            (apart != [None; N]).then_some((vantage, apart))
+        let otherwise = |(vantage, has): (Vantage, [T; N])| {
+            let apart: [Option<T>; N] = std::array::from_fn(|k| (has[k] != available[k]).then_some(has[k]));
+            apart.iter().any(Option::is_some).then_some((vantage, apart))
         };
         let apart: Vec<_> = with_clients.filter_map(otherwise).collect();
         let mut changes = Vec::new();
         for service in (0..N).filter(|&service| self.available[service] != available[service]) {
-            changes.push(Change::Counted { service, up: available[service] });
+            changes.push(Change::Counted { service, has: available[service] });
         }
-        let state = |all: &[(Vantage, [Option<bool>; N])], of: Vantage| {
+        let state = |all: &[(Vantage, [Option<T>; N])], of: Vantage| {
             all.iter().find(|(vantage, _)| *vantage == of).map_or([None; N], |(_, has)| *has)
         };
         let gone = self.apart.iter().filter(|(vantage, _)| apart.iter().all(|(other, _)| other != vantage));
         for &(from, _) in apart.iter().chain(gone) {
             let (before, now) = (state(&self.apart, from), state(&apart, from));
             let changed = (0..N).filter(|&service| before[service] != now[service]);
-            changes.extend(changed.map(|service| Change::Apart { from, service, up: now[service] }));
+            changes.extend(changed.map(|service| Change::Apart { from, service, has: now[service] }));
         }
         *self = Self { available, apart };
         changes
@@ -143,9 +159,9 @@ mod tests {
         let vantages = net.vantages([host].into_iter());
         let changes = views.look(probe, vantages.clone(), &net, |vantage| [net.reach_from(vantage, host).is_some()]);
         let [available] = views.available();
-        assert_eq!(changes.contains(&Change::Counted { service: 0, up: false }), !available);
+        assert_eq!(changes.contains(&Change::Counted { service: 0, has: false }), !available);
         assert_eq!(vantages.len(), 4);
-        let apart = |from| changes.contains(&Change::Apart { from, service: 0, up: Some(!available) });
+        let apart = |from| changes.contains(&Change::Apart { from, service: 0, has: Some(!available) });
         (available, std::array::from_fn(|k| available != apart(vantages[k])))
     }
 

@@ -32,6 +32,23 @@ pub fn part(s: f64, of_s: f64) -> String {
     if part == whole { whole } else { format!("{part} of {whole}") }
 }
 
+/// A part of one as people say it: `about a third`, `12 %`; where it is less than a percent, so much.
+pub fn fraction(part: f64) -> String {
+    const WORDS: [(f64, &str); 5] = [
+        (0.25, "about a quarter"),
+        (1.0 / 3.0, "about a third"),
+        (0.5, "about half"),
+        (2.0 / 3.0, "about two thirds"),
+        (1.0, "all"),
+    ];
+    let near = |(of, _): &&(f64, &str)| (part - of).abs() <= if *of < 1.0 { 0.04 } else { 0.0 };
+    match WORDS.iter().find(near) {
+        Some((_, words)) => (*words).to_owned(),
+        None if part < 0.01 => "less than 1 %".to_owned(),
+        None => format!("{:.0} %", (part * 100.0).min(99.0)),
+    }
+}
+
 /// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -143,6 +160,10 @@ mod tests {
         ] {
             assert_eq!(dollars(usd), expected);
         }
+        let parts = [0.004, 0.12, 0.23, 0.31, 0.37, 0.46, 0.6, 0.998, 1.0].map(fraction);
+        let words =
+            ["less than 1 %", "12 %", "about a quarter", "about a third", "about a third", "about half", "60 %", "99 %", "all"];
+        assert_eq!(parts, words);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
     }
 }

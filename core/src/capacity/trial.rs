@@ -20,7 +20,7 @@ use crate::kube::spec::{KubeClusterSpec, MachineDeployment, Role, Workload};
 use crate::kube::store::{Node, Pod, Store};
 use crate::scenario::Scenario;
 use crate::scenario::raw::{
-    RawCapacity, RawMode, RawPool, RawReference, RawScenario, RawSeedNode, RawShoot, RawShootEtcd, RawSource,
+    RawApiServers, RawCapacity, RawMode, RawPool, RawReference, RawScenario, RawSeedNode, RawShoot, RawShootEtcd, RawSource,
 };
 use crate::scenario::units::{Name, Size};
 use crate::sim::{Options, Simulation};
@@ -110,6 +110,7 @@ impl<'a> Site<'a> {
             namespace: None,
             recovery: reference.recovery,
             etcd: RawShootEtcd { mode, ..RawShootEtcd::default() },
+            api_servers: RawApiServers::default(),
             usage: None,
             components: reference.components.clone(),
             only_listed: reference.only_listed,

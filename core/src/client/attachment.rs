@@ -1,6 +1,7 @@
-//! Clients that are parts of API servers: they ask from where their server is, the member that its connection is with.
+//! Clients that are parts of API servers: they ask from where their server is, the members that its connections are with.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use crate::client::in_flight::Seats;
 use crate::client::{Client, ClientCtx};
@@ -9,7 +10,7 @@ use crate::network::HostId;
 use crate::scenario::{Load, Op, Target};
 
 /// An API server that clients are sent to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAttachment {
     /// Which, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
     pub server: u32,
@@ -17,8 +18,8 @@ pub struct ServerAttachment {
     pub host: HostId,
     /// In which zone.
     pub zone: ZoneId,
-    /// The member that its connection is with; `None`: it goes round all of them.
-    pub member: Option<u8>,
+    /// The member of each connection that its requests may take, one drawn for each request; `None`: they go round all members.
+    pub members: Option<Arc<[u8]>>,
     /// Its share of what all of them ask together: so many of so many.
     pub share: (u64, u64),
 }
@@ -26,9 +27,17 @@ pub struct ServerAttachment {
 impl Client {
     /// The places at its server that its requests take, and how many there are; `None`: they take none.
     pub(super) fn seats(&self) -> Option<(Seats, NonZeroU32)> {
-        let (part, attachment) = (self.spec.server?, self.attachment?);
+        let (part, attachment) = (self.spec.server?, self.attachment.as_ref()?);
         let writes = !matches!(self.spec.op, Op::Range { .. });
         Some((Seats { cluster: part.cluster, server: attachment.server, writes }, part.limit?))
+    }
+
+    /// The member of the connection that the next request takes.
+    pub(super) fn connection(&mut self) -> Option<u8> {
+        let members = self.attachment.as_ref()?.members.as_ref()?;
+        self.drawn += 1;
+        let drawn = self.connections.draw(self.drawn).below(members.len() as u64);
+        Some(members[drawn as usize])
     }
 
     /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.
@@ -36,19 +45,20 @@ impl Client {
         if self.attachment == attachment {
             return;
         }
-        self.attachment = attachment;
         // A watch ends with its connection.
         self.leave_watch(ctx);
-        let Some(attachment) = attachment else { return };
-        if attachment.zone != self.spec.zone {
+        self.attachment = attachment;
+        let Some(attachment) = &self.attachment else { return };
+        let zone = attachment.zone;
+        self.host = attachment.host;
+        self.spec.target = attachment.members.as_ref().map_or(Target::All, |members| Target::Member(members[0]));
+        if zone != self.spec.zone {
             for member in 0..self.meters.len() as u8 {
                 let zone = ctx.net.zone(ctx.cluster.members[member as usize].host);
                 self.member_leaves(member, zone);
             }
-            self.spec.zone = attachment.zone;
+            self.spec.zone = zone;
         }
-        self.host = attachment.host;
-        self.spec.target = attachment.member.map_or(Target::All, Target::Member);
         match self.spec.load {
             _ if self.spec.op == Op::Watch => self.seek(ctx),
             Load::Open { interval, poisson } if !self.ticks => {

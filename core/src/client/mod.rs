@@ -59,6 +59,9 @@ pub struct Client {
     arrivals: Stream,
     delays: Stream,
     losses: Stream,
+    /// Connections of its server, and how many were drawn.
+    connections: Stream,
+    drawn: u64,
     sent: u64,
     arrived: u64,
     turn: u8,
@@ -124,6 +127,8 @@ impl Client {
             arrivals: Stream::new(seed, Purpose::Arrival, entity),
             delays: Stream::new(seed, Purpose::Delay, entity),
             losses: Stream::new(seed, Purpose::Loss, entity),
+            connections: Stream::new(seed, Purpose::Connection, entity),
+            drawn: 0,
             sent: 0,
             arrived: 0,
             turn: 0,
@@ -182,7 +187,7 @@ impl Client {
 
     /// Queues the next request of its rate.
     fn wait(&mut self, (interval, poisson): (Duration, bool), ctx: &mut ClientCtx<'_>) {
-        let (own, of) = self.attachment.map_or((1, 1), |attachment| attachment.share);
+        let (own, of) = self.attachment.as_ref().map_or((1, 1), |attachment| attachment.share);
         let interval = interval * of / own;
         let gap = if poisson {
             let unit = self.arrivals.draw(self.arrived).unit_open();
@@ -200,7 +205,7 @@ impl Client {
             return;
         }
         self.left -= 1;
-        let member = self.first_member(ctx);
+        let member = self.connection().unwrap_or_else(|| self.first_member(ctx));
         let wanted = self.seats();
         let is_let_in = wanted.is_none_or(|(seats, limit)| ctx.in_flight.take(seats, limit));
         let taken = wanted.filter(|_| is_let_in).map(|(seats, _)| seats);

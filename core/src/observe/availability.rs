@@ -36,10 +36,13 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::causes::{Causes, Outage};
+use super::shares::Shares;
 use super::vantages::Vantages;
 use crate::ids::{EtcdId, KubeClusterId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::share::Share;
+use crate::network::vantage::Extent;
 use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult, Service};
 use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
 use crate::scenario::{Op, Scenario, Vantage};
@@ -61,10 +64,10 @@ pub struct Availability {
 }
 
 /// Why an API was unavailable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct ApiOutages {
-    /// By [`Verb`]: since when it is.
-    open: [Option<Time>; 2],
+    /// By [`Verb`]: for which share of its resources it answers.
+    shares: [Shares; 2],
     /// Outages that are over: start and cause.
     over: Vec<(Verb, Time, String)>,
 }
@@ -150,22 +153,22 @@ impl Availability {
     /// Why an API has been unavailable since `from`, or was for a time that began then.
     pub fn api_cause(&self, cluster: KubeClusterId, verb: Verb, from: Time) -> String {
         let over = self.apis.get(&cluster).and_then(|api| api.over.iter().find(|(v, at, _)| (*v, *at) == (verb, from)));
-        over.map_or_else(|| self.cause(cluster, verb, from, None), |(.., cause)| cause.clone())
+        let is_part = || self.apis.get(&cluster).is_some_and(|api| api.shares[verb as usize].is_part());
+        over.map_or_else(|| self.cause(cluster, verb, from, None, is_part()), |(.., cause)| cause.clone())
     }
 
-    fn cause(&self, cluster: KubeClusterId, verb: Verb, from: Time, to: Option<Time>) -> String {
+    fn cause(&self, cluster: KubeClusterId, verb: Verb, from: Time, to: Option<Time>, part: bool) -> String {
         let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
         let etcd = self.scenario.kube.clusters[cluster].etcd;
-        self.causes.of_api(&Outage { cluster: etcd, service, from, to, late: false }, cluster)
+        self.causes.of_api(&Outage { cluster: etcd, service, from, to, late: false }, cluster, part)
     }
 
-    fn api_changes(&mut self, at: Time, cluster: KubeClusterId, verb: Verb, up: bool) {
-        let open = &mut Arc::make_mut(self.apis.entry(cluster).or_default()).open[verb as usize];
-        if !up {
-            open.get_or_insert(at);
-        } else if let Some(from) = open.take().filter(|from| *from < at) {
-            let cause = self.cause(cluster, verb, from, Some(at));
-            Arc::make_mut(self.apis.entry(cluster).or_default()).over.push((verb, from, cause));
+    fn api_changes(&mut self, at: Time, cluster: KubeClusterId, verb: Verb, share: Share) {
+        let shares = || [(); 2].map(|()| Shares::new(self.scenario.probe.deadline));
+        let api = self.apis.entry(cluster).or_insert_with(|| Arc::new(ApiOutages { shares: shares(), over: Vec::new() }));
+        if let Some(span) = Arc::make_mut(api).shares[verb as usize].set(at, share) {
+            let cause = self.cause(cluster, verb, span.from, Some(at), !span.is_whole());
+            Arc::make_mut(self.apis.get_mut(&cluster).expect("it has changed")).over.push((verb, span.from, cause));
         }
     }
 
@@ -224,7 +227,7 @@ impl Availability {
         let asked = now - self.rules.horizon;
         let mut earliest = asked;
         let mut of_apis: BTreeMap<EtcdId, Time> = BTreeMap::new();
-        let open_of = |api: &ApiOutages| api.open.into_iter().flatten().fold(asked, Time::min);
+        let open_of = |api: &ApiOutages| api.shares.iter().filter_map(Shares::open).fold(asked, Time::min);
         self.causes.forget_servers(|cluster| self.apis.get(&cluster).map_or(asked, |api| open_of(api)));
         for (cluster, api) in &self.apis {
             let open = open_of(api);
@@ -254,7 +257,11 @@ impl Observer for Availability {
                 Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
             }
             Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
-                self.api_changes(at, *cluster, *verb, *up);
+                self.api_changes(at, *cluster, *verb, if *up { Share::ALL } else { Share::NONE });
+                self.changed(at);
+            }
+            Record::Kube(cluster, KubeRecord::ApiShare { verb, share }) => {
+                self.api_changes(at, *cluster, *verb, *share);
                 self.changed(at);
             }
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),

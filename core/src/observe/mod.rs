@@ -33,6 +33,7 @@ mod passive;
 pub mod refused;
 pub mod repair;
 pub mod requests;
+pub mod shares;
 pub mod story;
 pub mod subject;
 pub mod tolerance;
@@ -124,6 +125,7 @@ impl Observer for Observers {
                 _,
                 KubeRecord::ApiServer(..)
                 | KubeRecord::ApiAvailability { .. }
+                | KubeRecord::ApiShare { .. }
                 | KubeRecord::Pod(..)
                 | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
                 | KubeRecord::Machine(_, MachineFact::DrainTimedOut)

@@ -9,6 +9,8 @@ use crate::kube::describe::node_name;
 use crate::kube::machine::Phase;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
+use crate::kube::share::Share;
+use crate::network::vantage::Extent;
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::StoryKind;
 use crate::scenario::operation::TaskSubject;
@@ -107,6 +109,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             (StoryKind::Machine, vec![cluster.machine_deployments[deployment].name.clone()], false)
         }
         KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
+        KubeRecord::ApiShare { share, .. } => (StoryKind::Availability, Vec::new(), share == Share::ALL),
         KubeRecord::ControllerActive(_, acts) => (StoryKind::Availability, Vec::new(), acts),
         KubeRecord::Lease(_, holder) => (StoryKind::Election, Vec::new(), holder.is_some()),
         KubeRecord::Pod(pod, fact) => {
@@ -129,10 +132,9 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (kind, vec![name], true)
         }
-        KubeRecord::ApiServer(..)
-        | KubeRecord::ApiAvailabilityFrom { .. }
-        | KubeRecord::Hints(..)
-        | KubeRecord::Endpoint { .. } => return Subject::default(),
+        KubeRecord::ApiServer(..) | KubeRecord::ApiShareFrom { .. } | KubeRecord::Hints(..) | KubeRecord::Endpoint { .. } => {
+            return Subject::default();
+        }
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }

@@ -224,14 +224,15 @@ pub struct ApiReport {
     /// Failure that its control plane is to survive; null: it is no shoot.
     #[serde(default)]
     pub failure_tolerance: Option<FailureTolerance>,
-    /// Time without answers to reads, as the probe judges it, in seconds.
+    /// Time without answers to reads, as the probe judges it, in seconds: the mean over the API's resources, as requests for any of them
+    /// to any of its servers meet it. A third of the resources that stalls for 30 s is 10 s.
     pub read_unavailable_s: f64,
-    /// Time without answers to writes, in seconds.
+    /// Time without answers to writes, in seconds, likewise.
     pub write_unavailable_s: f64,
     /// The same for clients at each vantage: the zones of its regions, then `outside`.
     #[serde(default)]
     pub vantages: Vec<ApiVantageReport>,
-    /// When it did not answer, by start.
+    /// When it did not answer, or only for a part of its resources, by start.
     pub outages: Vec<ApiOutageReport>,
     /// When a component could do nothing, by component.
     pub no_leader: Vec<NoLeaderReport>,
@@ -258,7 +259,8 @@ pub struct ApiVantageReport {
     pub write_unavailable_s: f64,
 }
 
-/// A time in which an API did not answer.
+/// A time in which an API did not answer, or (`share` below 1) in which a part of its resources stalled. A part that stalls for less than the
+/// probe's deadline is no outage: requests for it are answered in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiOutageReport {
     /// `read` or `write`.
@@ -269,9 +271,31 @@ pub struct ApiOutageReport {
     pub to_s: f64,
     /// Whether it had ended when the run did.
     pub completed: bool,
+    /// The share of the API's resources that got no answers, on average over its servers: 1 for all, and of a part the most of it.
+    #[serde(default = "all")]
+    pub share: f64,
+    /// How long requests got no answer, in seconds: the mean over the API's resources.
+    #[serde(default)]
+    pub unavailable_s: f64,
     /// Why, in plain words.
     #[serde(default)]
     pub root_cause: String,
+}
+
+const fn all() -> f64 {
+    1.0
+}
+
+impl ApiOutageReport {
+    /// Nothing was answered.
+    pub const fn is_whole(&self) -> bool {
+        self.share >= 1.0
+    }
+
+    /// What was not answered, in words: `write`, `about a third of write`.
+    pub fn what(&self) -> String {
+        if self.is_whole() { self.verb.clone() } else { format!("{} of {}", text::fraction(self.share), self.verb) }
+    }
 }
 
 /// A time in which a component could do nothing: none of its processes led, or the one that did could not write.

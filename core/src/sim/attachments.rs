@@ -1,6 +1,7 @@
 //! API servers as clients of etcd: where what they ask is simulated request by request, all of it or a sample.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::client::ServerAttachment;
 use crate::client::in_flight::InFlight;
@@ -44,7 +45,7 @@ impl Servers {
 
 impl ServerClients {
     /// Each server that runs keeps its number; a new one takes the lowest that is free.
-    fn number(&mut self, running: &[Running]) {
+    fn number(&mut self, running: &[Running<'_>]) {
         let runs = |key: &u32| running.iter().any(|server| server.key == *key);
         for number in &mut self.numbers {
             *number = number.filter(runs);
@@ -70,29 +71,34 @@ impl Simulation {
     /// (What a server without any member to dial refuses at once is left out.) A server that is linked watches, ready or not.
     pub(super) fn attach_clients(&mut self, cluster: KubeClusterId) {
         let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
-        let running: Vec<Running> = self.kube.cluster(cluster).api().servers().collect();
+        let running: Vec<Running<'_>> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
-        let sent_to = running.iter().filter(|server| server.ready && server.asks.is_some());
+        let sent_to = running.iter().filter(|server| server.ready && !server.asked().is_empty());
         let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
         let times = self.traffic.times(cluster, &servers, &self.traffic_ctx());
         let main = self.scenario.kube.clusters[cluster].etcd;
+        let mut attachments = Vec::new();
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);
             let asked = |k: u16| times.as_ref().map_or(0, |times| times[usize::from(k)]);
-            let (member, times) = match part.requests {
-                Some(k) => (server.filter(|server| server.ready).and_then(|server| server.asks), asked(k)),
-                None => (server.and_then(|server| server.linked), usize::from(times.is_some())),
+            let (members, times): (Option<Arc<[u8]>>, usize) = match part.requests {
+                Some(k) => (server.filter(|server| server.ready).map(Running::asked), asked(k)),
+                None => (server.and_then(|server| Some([server.watches?].into())), usize::from(times.is_some())),
             };
             let of_main = self.clients[*id].cluster() == main;
-            let attachment = server.zip(member).filter(|_| times > 0).map(|(server, member)| ServerAttachment {
+            let members = members.filter(|members| !members.is_empty());
+            let attachment = server.zip(members).filter(|_| times > 0).map(|(server, members)| ServerAttachment {
                 server: server.key,
                 host: server.host,
                 zone: self.network.zone(server.host),
-                member: of_main.then_some(member),
+                members: of_main.then_some(members),
                 share: part.requests.map_or((1, 1), |_| (times as u64, servers.len() as u64)),
             });
-            let (client, mut ctx) = self.client(*id);
+            attachments.push((*id, attachment));
+        }
+        for (id, attachment) in attachments {
+            let (client, mut ctx) = self.client(id);
             client.attach(attachment, &mut ctx);
         }
         self.servers.of.insert(cluster, parts);

@@ -40,6 +40,10 @@ impl Storage for EtcdStorage<'_> {
         cluster.server(member.index).map(|_| cluster.members[member.index as usize].lives)
     }
 
+    fn is_frozen(&self, member: MemberId) -> bool {
+        self.cluster(member.cluster).is_paused(member.index)
+    }
+
     fn is_endpoint(&self, member: MemberId) -> bool {
         let cluster = self.cluster(member.cluster);
         let it = &cluster.members[member.index as usize];

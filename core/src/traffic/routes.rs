@@ -5,8 +5,8 @@
 //! - The components of a cluster without Gardener run on the hosts of its control plane. Each asks the API server on its own host, where
 //!   that one talks to the etcd member on its host (kubeadm), or else all of them. Users ask from each of the cluster's zones alike, and
 //!   kubelets from where their nodes are.
-//! - An API server asks the member of etcd-main that its connection is with. Its connections to etcd-events are not followed: it asks
-//!   each member that answers equally often.
+//! - An API server asks each member of etcd-main as often as it has connections with it. Its connections to etcd-events are not followed:
+//!   it asks each member that answers equally often.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,6 @@ use crate::etcd::database::Growth;
 use crate::etcd::flow::WriteRate;
 use crate::etcd::service::RequestKind;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, WorkloadId, ZoneId};
-use crate::kube::api::Running;
 use crate::network::HostId;
 use crate::network::ledger::Class;
 use crate::scenario::kube::routing::ApiToEtcd;
@@ -28,12 +27,22 @@ use crate::traffic::{ClusterFlows, Flow, Key, TrafficCtx};
 type End = (Endpoint, ZoneId);
 
 /// An API server that is asked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Server {
     /// Where it runs.
     host: HostId,
-    /// The member its connection is with.
-    member: u8,
+    /// Members that it has open connections with, and for how many of its resources.
+    members: Vec<(u8, u16)>,
+    /// Its resources.
+    resources: usize,
+}
+
+impl Server {
+    /// Resources of which requests of a kind are answered.
+    fn served(&self, kind: RequestKind, main: &EtcdCluster, ctx: &TrafficCtx<'_>) -> usize {
+        let served = self.members.iter().filter(|(member, _)| main.time_at(*member, kind, ctx.net).is_some());
+        served.map(|(_, resources)| usize::from(*resources)).sum()
+    }
 }
 
 /// One or more that ask from the same place.
@@ -49,13 +58,15 @@ struct Callers {
 fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>) {
     let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
-    for Running { host, ready, linked: member, .. } in ctx.kube.cluster(id).api().servers() {
-        let Some(member) = member else { continue };
-        let server = Server { host, member };
-        linked.push(server);
-        if ready && main.time_at(member, RequestKind::LinearizableRead, ctx.net).is_some() {
-            serving.push(server);
+    for running in ctx.kube.cluster(id).api().servers() {
+        let server = Server { host: running.host, members: running.open().collect(), resources: running.resources() };
+        if server.members.is_empty() {
+            continue;
         }
+        if running.ready && server.served(RequestKind::LinearizableRead, main, ctx) > 0 {
+            serving.push(server.clone());
+        }
+        linked.push(server);
     }
     (linked, serving)
 }
@@ -83,7 +94,10 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
         match objects {
             Objects::Main => {
                 for server in serving.iter().filter(|_| cluster.counted) {
-                    found.ask(main, *server, *writes, asked, serving.len());
+                    for (member, resources) in &server.members {
+                        let share = (usize::from(*resources), server.resources * serving.len());
+                        found.ask(main, (server.host, *member), *writes, asked, share);
+                    }
                 }
             }
             Objects::Events => {
@@ -91,24 +105,28 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 events_open |= *writes && !members.is_empty() && !serving.is_empty();
-                let asked_of = serving.iter().flat_map(|server| members.iter().map(move |member| (*server, *member)));
-                for (server, member) in asked_of.filter(|_| cluster.counted) {
-                    found.ask(events, Server { member, ..server }, *writes, asked, serving.len() * members.len());
+                let asked_of = serving.iter().flat_map(|server| members.iter().map(move |member| (server.host, *member)));
+                for pair in asked_of.filter(|_| cluster.counted) {
+                    found.ask(events, pair, *writes, asked, (1, serving.len() * members.len()));
                 }
             }
         }
     }
-    let writing = serving.iter().filter(|server| main.time_at(server.member, RequestKind::Write, ctx.net).is_some()).count();
+    let writing: usize = serving.iter().map(|server| server.served(RequestKind::Write, main, ctx)).sum();
+    let connections: usize = serving.iter().map(|server| server.resources).sum();
     let [of_main, of_events] = asks.logged;
     let writes =
-        [(of_main.rate(writing, serving.len()), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];
+        [(of_main.rate(writing, connections), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];
     if !cluster.counted {
         return Found { flow: Flow::new(), written: Rate::default(), writes };
     }
     // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
-            found.add(watched, (found.member(main, server.member), found.server(*server)), 1);
+            for (member, resources) in &server.members {
+                let stream = watched.times(usize::from(*resources));
+                found.add(&stream, (found.member(main, *member), found.server(server.host)), server.resources);
+            }
         }
     }
     for (group, times) in plan.groups.iter().zip(times) {
@@ -123,7 +141,7 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     if writing > 0 {
         found.exchange(&asks.events, 1, there.of(WATCHER), &serving);
     }
-    Found { flow: found.flow, written: asks.written.share(writing, serving.len().max(1)), writes }
+    Found { flow: found.flow, written: asks.written.share(writing, connections.max(1)), writes }
 }
 
 /// How many times over each of a cluster's requests is asked now ([`plan::times`]), by servers on these hosts.
@@ -223,9 +241,15 @@ impl Finder<'_> {
         one_way((to, from), stream.back);
     }
 
-    /// What a server asks of a member, and what that makes members say to each other.
-    fn ask(&mut self, cluster: &EtcdCluster, server: Server, writes: bool, asked: &EtcdCalls, parts: usize) {
-        let target = server.member;
+    /// What the server on a host asks of a member, and what that makes members say to each other: so many parts of so many.
+    fn ask(
+        &mut self,
+        cluster: &EtcdCluster,
+        (server, target): (HostId, u8),
+        writes: bool,
+        asked: &EtcdCalls,
+        (own, parts): (usize, usize),
+    ) {
         let Some(leader) =
             cluster.follows(target).filter(|_| cluster.time_at(target, RequestKind::of_api(writes), self.ctx.net).is_some())
         else {
@@ -250,8 +274,9 @@ impl Finder<'_> {
             } else {
                 vec![(end(stream.from, target), end(stream.to, target))]
             };
+            let stream = stream.times(own);
             for ends in all {
-                self.add(stream, ends, parts);
+                self.add(&stream, ends, parts);
             }
         }
     }
@@ -261,19 +286,19 @@ impl Finder<'_> {
         (Endpoint::Member(MemberId { cluster: cluster.id, index }), self.ctx.net.zone(member.host))
     }
 
-    fn server(&self, server: Server) -> End {
-        (Endpoint::Servers(self.id), self.ctx.net.zone(server.host))
+    fn server(&self, host: HostId) -> End {
+        (Endpoint::Servers(self.id), self.ctx.net.zone(host))
     }
 
-    fn part(&self, part: Part, caller: End, server: Server) -> End {
+    fn part(&self, part: Part, caller: End, server: HostId) -> End {
         if part == Part::Caller { caller } else { self.server(server) }
     }
 
     /// What callers and servers send each other, so many times over: each caller and each server that it asks alike.
     fn exchange(&mut self, streams: &[Stream], times: usize, callers: &[Callers], servers: &[Server]) {
-        let asks = |callers: &Callers, server: &Server| callers.server.is_none_or(|host| host == server.host);
-        let pairs = servers.iter().flat_map(|server| callers.iter().map(move |callers| (*server, *callers)));
-        let pairs: Vec<(Server, Callers)> = pairs.filter(|(server, callers)| asks(callers, server)).collect();
+        let asks = |callers: &Callers, server: HostId| callers.server.is_none_or(|host| host == server);
+        let pairs = servers.iter().flat_map(|server| callers.iter().map(move |callers| (server.host, *callers)));
+        let pairs: Vec<(HostId, Callers)> = pairs.filter(|(server, callers)| asks(callers, *server)).collect();
         let parts = pairs.iter().map(|(_, callers)| callers.count).sum();
         for stream in streams.iter().map(|stream| stream.times(times)) {
             for (server, Callers { end, count, .. }) in &pairs {

@@ -31,8 +31,8 @@ use zonefall_core::scenario::units::Span;
 use zonefall_core::sim::{Options, Stepping};
 
 /// Kinds of records that `until` prints. `readiness` is a part of `pods`, `conditions` and `taints` are of `nodes`, `connections` (to
-/// etcd) of `servers`, `members` of `etcd`.
-const KINDS: [&str; 19] = [
+/// etcd, for pods) of `servers`, `members` of `etcd`.
+const KINDS: [&str; 20] = [
     "pods",
     "endpoints",
     "readiness",
@@ -43,6 +43,7 @@ const KINDS: [&str; 19] = [
     "machines",
     "servers",
     "connections",
+    "stalls",
     "api",
     "leases",
     "hints",
@@ -267,9 +268,10 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Zone(..) | KubeRecord::EvictionPaused(_)) => ["zones"; 2],
         Record::Kube(_, KubeRecord::Machine(..) | KubeRecord::MachineDeploymentScaled(..)) => ["machines"; 2],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Etcd(_))) => ["servers", "connections"],
+        Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Stalled(_))) => ["stalls"; 2],
         Record::Kube(_, KubeRecord::ApiServer(..)) => ["servers"; 2],
-        Record::Kube(_, KubeRecord::ApiAvailability { .. }) => ["api"; 2],
-        Record::Kube(_, KubeRecord::ApiAvailabilityFrom { .. }) => ["vantages"; 2],
+        Record::Kube(_, KubeRecord::ApiAvailability { .. } | KubeRecord::ApiShare { .. }) => ["api"; 2],
+        Record::Kube(_, KubeRecord::ApiShareFrom { .. }) => ["vantages"; 2],
         Record::Kube(_, KubeRecord::Lease(..) | KubeRecord::ControllerActive(..)) => ["leases"; 2],
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
         Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],

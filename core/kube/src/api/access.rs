@@ -1,10 +1,11 @@
 //! What clients get from the API servers of a cluster, and whether that is in time.
 
-use super::Api;
+use super::{Api, Server};
 use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, Verb};
+use crate::share::Share;
 use zonefall_kernel::time::Duration;
-use zonefall_network::vantage::Change;
+use zonefall_network::vantage::{Change, Extent};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::Vantage;
 
@@ -14,7 +15,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// What clients ask for, by their places in [`Api::views`].
 const VERBS: [Verb; 2] = [Verb::Read, Verb::Write];
 
-/// How long requests take, made now; `None`: none is answered.
+/// How long requests for a resource take, made now; `None`: none is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// One that asks.
@@ -42,42 +43,92 @@ impl Access {
     }
 }
 
+/// What a server answers now, from there on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answers {
+    /// Requests for leases.
+    pub(super) leases: Access,
+    /// Requests for pods, which stand for all that controllers work on.
+    pub(super) pods: Access,
+    /// Its readiness check.
+    pub(super) check: Option<Duration>,
+    /// Members that it has open connections with, for how many resources, and how long requests for those take.
+    pub(super) by_member: Vec<(u8, u16, Access)>,
+    /// The member that the connection for pods is with.
+    pub(super) watches: Option<u8>,
+}
+
+impl Answers {
+    /// Resources for which a request is answered within a time.
+    fn served(&self, verb: Verb, within: Duration) -> u64 {
+        let served = self.by_member.iter().filter(|(.., access)| access.of(verb).is_some_and(|time| time <= within));
+        served.map(|(_, resources, _)| u64::from(*resources)).sum()
+    }
+}
+
 impl Api {
-    /// What a client on a host gets.
+    /// What a client on a host gets that goes from one server to the next until its leases are answered.
     pub fn access(&self, from: HostId, net: &Network) -> Access {
-        let ready = self.servers.values().filter(|server| server.ready && net.is_open(from, server.host));
-        ready.map(|server| server.access.after(net.round_trip(from, server.host))).fold(Access::default(), Access::sooner)
+        let there = self.reached(from, net).map(|(_, server)| server.answers.leases.after(net.round_trip(from, server.host)));
+        there.fold(Access::default(), Access::sooner)
     }
 
-    /// What a client gets from the server on its own host.
-    pub fn access_on(&self, host: HostId) -> Access {
-        let ready = self.servers.values().filter(|server| server.ready && server.host == host);
-        ready.map(|server| server.access).fold(Access::default(), Access::sooner)
+    /// Servers that clients on a host may be sent to, and their keys.
+    fn reached(&self, from: HostId, net: &Network) -> impl Iterator<Item = (u32, &Server)> {
+        let ready = self.servers.iter().filter(|(_, server)| server.ready);
+        ready.map(|(key, server)| (*key, &**server)).filter(move |(_, server)| net.is_open(from, server.host))
     }
 
-    /// What clients at a vantage get.
-    fn access_from(&self, vantage: Vantage, net: &Network) -> Access {
+    /// Keys of the servers that a client on a host may be sent to; `local`: the one on its own host only.
+    pub fn choice(&self, from: HostId, local: bool, net: &Network) -> Vec<u32> {
+        self.reached(from, net).filter(|(_, server)| !local || server.host == from).map(|(key, _)| key).collect()
+    }
+
+    /// What a client on a host gets from one server, which it may be sent to: for leases, and for pods.
+    pub fn access_to(&self, key: u32, from: HostId, net: &Network) -> [Access; 2] {
+        let server = &self.servers[&key];
+        let way = net.round_trip(from, server.host);
+        [server.answers.leases, server.answers.pods].map(|access| access.after(way))
+    }
+
+    /// What clients at a vantage get from each server that they may be sent to, by [`VERBS`].
+    fn share_from(&self, vantage: Vantage, net: &Network, deadline: Duration) -> [Share; 2] {
         let ready = self.servers.values().filter(|server| server.ready);
-        let access = ready.filter_map(|server| Some(server.access.after(net.reach_from(vantage, server.host)?)));
-        access.fold(Access::default(), Access::sooner)
+        let reached = ready.filter_map(|server| Some((server, net.reach_from(vantage, server.host)?)));
+        let (mut served, mut all) = ([0; 2], 0);
+        for (server, way) in reached.filter(|(_, way)| *way <= deadline) {
+            all += server.connections.resources() as u64;
+            for (served, verb) in served.iter_mut().zip(VERBS) {
+                *served += server.answers.served(verb, deadline - way);
+            }
+        }
+        served.map(|served| Share::of(served, all))
     }
 
-    /// Whether the best server answers sooner or later than before, and tells whether the API is up, and for whom.
+    /// Whether the best server answers sooner or later than before, and tells which share of requests is answered, and to whom.
     pub fn publish_access(&mut self, ctx: &mut ClusterCtx<'_>) {
-        let best = self.servers.values().filter(|server| server.ready).map(|server| server.access);
+        let best = self.servers.values().filter(|server| server.ready).map(|server| server.answers.pods);
         self.latency = best.fold(Access::default(), Access::sooner).write.unwrap_or(self.latency);
         let probe = ctx.scenario.probe;
         let mut views = std::mem::take(&mut self.views);
-        let have = |vantage: Vantage| {
-            let access = self.access_from(vantage, ctx.net);
-            VERBS.map(|verb| access.of(verb).is_some_and(|time| time <= probe.deadline))
-        };
+        let before = views.available();
+        let have = |vantage: Vantage| self.share_from(vantage, ctx.net, probe.deadline);
         let vantages = ctx.storage.vantages(ctx.spec.etcd, ctx.net);
         for change in views.look(probe, vantages, ctx.net, have) {
-            ctx.record(match change {
-                Change::Counted { service, up } => KubeRecord::ApiAvailability { verb: VERBS[service], up },
-                Change::Apart { from, service, up } => KubeRecord::ApiAvailabilityFrom { from, verb: VERBS[service], up },
-            });
+            match change {
+                Change::Counted { service, has } => {
+                    let (verb, up) = (VERBS[service], has > Share::NONE);
+                    if (before[service] > Share::NONE) != up {
+                        ctx.record(KubeRecord::ApiAvailability { verb, up });
+                    }
+                    if before[service].is_part() || has.is_part() {
+                        ctx.record(KubeRecord::ApiShare { verb, share: has });
+                    }
+                }
+                Change::Apart { from, service, has } => {
+                    ctx.record(KubeRecord::ApiShareFrom { from, verb: VERBS[service], share: has });
+                }
+            }
         }
         self.views = views;
     }

@@ -108,6 +108,8 @@ pub struct KubeClusterSpec {
     pub control_plane_namespaces: Vec<Symbol>,
     /// Which endpoints clients that are its pods are sent to.
     pub routing: Routing,
+    /// Resources, built in and custom, that its API servers keep: each with a connection to etcd of its own. At least two.
+    pub resources: u16,
     /// Its timers.
     pub timers: Timers,
     /// What asks its API, where that is counted.

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage};
+use super::{
+    RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage,
+};
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::{Component, UnhealthyPods};
@@ -32,6 +34,9 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(extend("x-source" = "kubeadm: --etcd-servers=https://127.0.0.1:2379 of a stacked etcd; OpenShift lists all"))]
     pub api_to_etcd: RawStackedEtcd,
+    /// Its API servers.
+    #[serde(default)]
+    pub api_servers: RawApiServers,
     /// Programs of its control plane beside the API servers: of each, one process on each host, one of which leads.
     #[serde(default = "components")]
     #[schemars(length(max = 4), extend("x-source" = "kubeadm: static pods of a control-plane node"))]
@@ -173,6 +178,7 @@ impl RawCluster {
                 RawStackedEtcd::Local => ApiToEtcd::Local,
                 RawStackedEtcd::Any => ApiToEtcd::Any,
             },
+            api_servers: self.api_servers,
             system: RawSystem::default(),
             timers: RawTimers { node_monitor_grace: self.timers.node_monitor_grace.or(Some(GRACE)), ..self.timers.clone() },
             controllers: self.controllers.clone(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RawComponent, RawDisk, RawInitial, RawMode, RawOptions, RawSource, RawUsage};
+use super::{RawApiServers, RawComponent, RawDisk, RawInitial, RawMode, RawOptions, RawSource, RawUsage};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::units::Name;
 
@@ -38,6 +38,9 @@ pub struct RawShoot {
     /// The etcd clusters of the control plane.
     #[serde(default)]
     pub etcd: RawShootEtcd,
+    /// The API servers of the control plane.
+    #[serde(default)]
+    pub api_servers: RawApiServers,
     /// Users of the shoot's API and their load.
     #[serde(rename = "use", default)]
     #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]

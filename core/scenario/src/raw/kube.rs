@@ -64,6 +64,9 @@ pub struct RawSeed {
     #[serde(default)]
     #[schemars(extend("x-source" = "kube-proxy: each endpoint alike"))]
     pub api_to_etcd: ApiToEtcd,
+    /// The API servers of the seed's own control plane.
+    #[serde(default)]
+    pub api_servers: RawApiServers,
     /// The seed's own components, where they differ from those that Gardener deploys.
     #[serde(default)]
     pub system: RawSystem,
@@ -125,6 +128,32 @@ impl Default for RawControlPlane {
             disk: RawDisk::default(),
             mark: RawSource::default(),
         }
+    }
+}
+
+/// What the API servers of a cluster keep in etcd. Each resource has a connection of its own, to a member that is chosen for it alone: while
+/// a member does not answer, the resources whose connection is with it stall (kubernetes#111622).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RawApiServers {
+    /// Number of resources that Kubernetes has itself; leases and pods are two of them.
+    #[schemars(range(min = 2, max = 1_000), extend("x-source" = "etcd-io/etcd#10717: 66 connections of a kube-apiserver in 2019"))]
+    pub built_in_resources: u16,
+    /// Number of resources that CustomResourceDefinitions add.
+    #[schemars(range(max = 10_000), extend("x-source" = "none: kubernetes#111476 has 1,878"))]
+    pub custom_resources: u16,
+}
+
+impl Default for RawApiServers {
+    fn default() -> Self {
+        Self { built_in_resources: 66, custom_resources: 0 }
+    }
+}
+
+impl RawApiServers {
+    /// Resources in all.
+    pub(crate) const fn resources(self) -> u16 {
+        self.built_in_resources + self.custom_resources
     }
 }
 

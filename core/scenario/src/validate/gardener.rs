@@ -24,7 +24,7 @@ use crate::kube::usage::InFlight;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
 use crate::operation::ShootChange;
-use crate::raw::{RawScenario, RawShoot, RawUsage, RawVolumes};
+use crate::raw::{RawScenario, RawShoot, RawVolumes};
 use crate::source::Input;
 
 /// What a shoot that survives a zone can be on a seed over two zones.
@@ -237,7 +237,7 @@ impl ShootPlacement<'_> {
         };
         self.wishes(&shoot.name);
         if let Some(s) = seed.filter(|s| self.lowering.clusters[*s].valid) {
-            self.host(ctx, path, s, &mut shoot, namespace, (components, entry.usage.as_ref()), etcd);
+            self.host(ctx, path, s, &mut shoot, namespace, (components, entry), etcd);
         }
         self.shoots.push(shoot);
     }
@@ -301,7 +301,7 @@ impl ShootPlacement<'_> {
         s: usize,
         shoot: &mut Shoot,
         namespace: String,
-        (components, usage): (&[PlannedComponent<'_>], Option<&RawUsage>),
+        (components, entry): (&[PlannedComponent<'_>], &RawShoot),
         etcd: &ManagedEtcd,
     ) -> Option<()> {
         let later = ShootStates::new(&self.asked, shoot, s);
@@ -345,6 +345,7 @@ impl ShootPlacement<'_> {
         }
         let site = &self.lowering.clusters[s];
         let own = || workloads.iter().map(|id| &site.cluster.workloads[*id]);
+        let usage = entry.usage.as_ref();
         let requests = usage.map(|usage| usage::of_shoot(ctx, path, usage, own()));
         let background = if usage.is_some() { Vec::new() } else { usage::behind_shoot(own()) };
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
@@ -360,6 +361,7 @@ impl ShootPlacement<'_> {
             workloads: TiVec::new(),
             control_plane_namespaces: Vec::new(),
             routing: Routing::default(),
+            resources: entry.api_servers.resources(),
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),

@@ -167,6 +167,7 @@ impl Builder<'_, '_> {
             workloads: TiVec::new(),
             control_plane_namespaces: Vec::new(),
             routing,
+            resources: raw.api_servers.resources(),
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),

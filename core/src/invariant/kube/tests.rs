@@ -114,6 +114,7 @@ fn scenario() -> Scenario {
         workloads: vec![budgeted, stateful, spread, twice].into(),
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
+        resources: 66,
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),

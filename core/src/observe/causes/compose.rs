@@ -50,8 +50,9 @@ impl Causes {
     }
 
     /// The cause of an outage of an API: what became of its etcd, and of its servers.
-    pub fn of_api(&self, outage: &Outage, cluster: KubeClusterId) -> String {
-        self.composed(outage, self.servers(outage, cluster))
+    /// `part`: of its resources.
+    pub fn of_api(&self, outage: &Outage, cluster: KubeClusterId, part: bool) -> String {
+        self.composed(outage, self.servers(outage, cluster, part))
     }
 
     fn composed(&self, outage: &Outage, servers: Servers) -> String {

@@ -17,18 +17,20 @@ pub(super) struct Servers {
 
 impl Causes {
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage to its end.
-    pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId) -> Servers {
+    /// `part`: an outage of a part of its resources.
+    pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId, part: bool) -> Servers {
         let facts = self
             .servers
             .get(&cluster)
             .into_iter()
             .flatten()
             .filter(|(at, ..)| *at + BEFORE >= outage.from && outage.to.is_none_or(|to| *at <= to));
+        let resources = self.scenario.kube.clusters[cluster].resources;
         let mut last: Vec<(Replica, &str)> = Vec::new();
         for (_, replica, fact) in facts.clone().filter(|(at, ..)| *at <= outage.from) {
             let place = last.iter().position(|(known, _)| known == replica);
             let before = place.map(|place| last.swap_remove(place).1);
-            last.extend(lost(*fact, before).map(|lost| (*replica, lost)));
+            last.extend(lost(*fact, before, resources).map(|lost| (*replica, lost)));
         }
         let lost = [STOPPED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
             let names: Vec<String> =
@@ -42,11 +44,27 @@ impl Causes {
         let none =
             outage.from == Time::ZERO && !facts.clone().any(|(at, .., fact)| *at == outage.from && *fact == ServerFact::Runs);
         let lost = none.then(|| "no API server runs at the start".to_owned()).into_iter().chain(lost);
+        let mut stalled: Vec<(Replica, u16)> = Vec::new();
+        for (_, replica, fact) in facts.clone().filter(|(at, ..)| part && *at <= outage.from) {
+            if let ServerFact::Stalled(count) = fact {
+                stalled.retain(|(known, _)| known != replica);
+                stalled.push((*replica, *count));
+            }
+        }
+        let stalled = stalled.into_iter().filter(|(_, count)| (1..resources).contains(count));
+        let of_one = |(replica, count): (Replica, u16)| {
+            format!(
+                "API server {} has no connection to etcd for {count} of {resources} resources",
+                replica.describe(&self.scenario)
+            )
+        };
+        let lost = lost.chain(stalled.map(of_one));
         let etcd = outage.cluster;
         let back = facts.rev().find_map(|(at, replica, fact)| {
             let what = match fact {
                 ServerFact::Runs => "runs".to_owned(),
                 ServerFact::Ready(true) => "is ready".to_owned(),
+                ServerFact::Stalled(0) if part => "is connected to etcd for all resources".to_owned(),
                 ServerFact::Etcd(Some(index)) => {
                     format!("is connected to {}", text::member(&*self.scenario, MemberId { cluster: etcd, index: *index }))
                 }
@@ -63,13 +81,14 @@ const DISCONNECTED: &str = "not connected to etcd";
 const NOT_READY: &str = "not ready";
 
 /// What keeps a server from serving after `fact`, and after what did `before`.
-fn lost(fact: ServerFact, before: Option<&'static str>) -> Option<&'static str> {
+fn lost(fact: ServerFact, before: Option<&'static str>, resources: u16) -> Option<&'static str> {
     match fact {
         ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
-        ServerFact::Etcd(None) => Some(DISCONNECTED),
+        ServerFact::Stalled(count) if count == resources => Some(DISCONNECTED),
         // It has not been ready yet.
         ServerFact::Runs | ServerFact::Ready(false) => Some(NOT_READY),
-        ServerFact::Etcd(Some(_)) => before.filter(|lost| *lost != DISCONNECTED),
+        ServerFact::Stalled(_) => before.filter(|lost| *lost != DISCONNECTED),
+        ServerFact::Etcd(_) => before,
         ServerFact::Ready(true) => None,
     }
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::share::Share;
 use crate::kube::spec::Component;
-use crate::observe::vantages::Vantages;
+use crate::network::vantage::Extent;
+use crate::observe::shares::{Shares, Span};
 use crate::report::{ApiOutageReport, ApiReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds};
 use crate::scenario::{Scenario, Vantage};
 
@@ -18,14 +20,58 @@ pub struct Apis {
     clusters: BTreeMap<KubeClusterId, Arc<Api>>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Api {
-    reads: Gaps,
-    writes: Gaps,
-    /// Clients at each vantage without reads and writes.
-    vantages: Vantages<2>,
+    /// By [`Verb`].
+    requests: [Served; 2],
+    /// The same of clients who have once been served otherwise, and the share that they have, where that is not what counts.
+    vantages: BTreeMap<Vantage, [(Option<Share>, Served); 2]>,
     idle: [Gaps; Component::ALL.len()],
     leases: Vec<LeaseReport>,
+}
+
+impl Api {
+    fn new(deadline: Duration) -> Self {
+        let requests = [(); 2].map(|()| Served { share: Share::ALL, shares: Shares::new(deadline), over: Vec::new() });
+        Self { requests, vantages: BTreeMap::new(), idle: Default::default(), leases: Vec::new() }
+    }
+
+    /// Requests of a kind are answered for this share of the resources.
+    fn served(&mut self, at: Time, verb: Verb, share: Share) {
+        self.requests[verb as usize].set(at, share);
+        let alike = self.vantages.values_mut().map(|of| &mut of[verb as usize]).filter(|(apart, _)| apart.is_none());
+        alike.for_each(|(_, served)| served.set(at, share));
+    }
+
+    /// Clients at a vantage are served otherwise than it counts; `None`: as it counts, again.
+    fn served_from(&mut self, at: Time, from: Vantage, verb: Verb, share: Option<Share>) {
+        let counted = &self.requests;
+        let of = self.vantages.entry(from).or_insert_with(|| counted.clone().map(|served| (None, served)));
+        let (apart, served) = &mut of[verb as usize];
+        *apart = share;
+        served.set(at, share.unwrap_or(counted[verb as usize].share));
+    }
+}
+
+/// What is served of requests of one kind.
+#[derive(Clone, Debug)]
+struct Served {
+    share: Share,
+    shares: Shares,
+    over: Vec<Span>,
+}
+
+impl Served {
+    fn set(&mut self, at: Time, share: Share) {
+        self.share = share;
+        self.over.extend(self.shares.set(at, share));
+    }
+
+    /// Spans, and whether each is over, in order.
+    fn until(&self, now: Time) -> impl Iterator<Item = (Span, bool)> {
+        let over = self.over.iter().map(|span| (*span, true));
+        over.chain(self.shares.under_way(now).map(|span| (span, false)))
+    }
 }
 
 /// When something was not there.
@@ -49,11 +95,12 @@ impl Gaps {
         let over = self.over.iter().map(|(from, to)| (*from, *to, true));
         over.chain(self.open.filter(|from| *from < now).map(|from| (from, now, false)))
     }
+}
 
-    fn within(&self, from: Time, to: Time) -> Duration {
-        let spans = self.until(to).map(|(start, end, _)| end.min(to).since(start.max(from).min(end.min(to))));
-        spans.fold(Duration::ZERO, |sum, span| sum + span)
-    }
+/// How much of some spans lies between two moments.
+fn within(spans: impl Iterator<Item = (Time, Time)>, from: Time, to: Time) -> Duration {
+    let inside = spans.map(|(start, end)| end.min(to).since(start.max(from).min(end.min(to))));
+    inside.fold(Duration::ZERO, |sum, span| sum + span)
 }
 
 impl Apis {
@@ -61,16 +108,16 @@ impl Apis {
     pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, scenario: &Scenario) {
         match *record {
             KubeRecord::ApiAvailability { verb, up } => {
-                let api = self.api(cluster);
-                let gaps = if verb == Verb::Read { &mut api.reads } else { &mut api.writes };
-                gaps.set(at, up);
-                api.vantages.count(at, verb as usize, up);
+                self.api(cluster, scenario).served(at, verb, if up { Share::ALL } else { Share::NONE });
             }
-            KubeRecord::ApiAvailabilityFrom { from, verb, up } => {
-                self.api(cluster).vantages.set(at, from, verb as usize, up);
+            KubeRecord::ApiShare { verb, share } => self.api(cluster, scenario).served(at, verb, share),
+            KubeRecord::ApiShareFrom { from, verb, share } => {
+                self.api(cluster, scenario).served_from(at, from, verb, share);
             }
-            KubeRecord::ControllerActive(component, acts) => self.api(cluster).idle[component as usize].set(at, acts),
-            KubeRecord::Lease(component, holder) => self.api(cluster).leases.push(LeaseReport {
+            KubeRecord::ControllerActive(component, acts) => {
+                self.api(cluster, scenario).idle[component as usize].set(at, acts);
+            }
+            KubeRecord::Lease(component, holder) => self.api(cluster, scenario).leases.push(LeaseReport {
                 at_s: seconds(at),
                 component: component.name().to_owned(),
                 holder: holder.map(|replica| replica.describe(scenario)),
@@ -79,18 +126,23 @@ impl Apis {
         }
     }
 
-    fn api(&mut self, cluster: KubeClusterId) -> &mut Api {
-        Arc::make_mut(self.clusters.entry(cluster).or_default())
+    fn api(&mut self, cluster: KubeClusterId, scenario: &Scenario) -> &mut Api {
+        Arc::make_mut(self.clusters.entry(cluster).or_insert_with(|| Arc::new(Api::new(scenario.probe.deadline))))
     }
 
     /// How long, between two moments, a component could do nothing.
     pub fn idle(&self, cluster: KubeClusterId, component: Component, from: Time, to: Time) -> Duration {
-        self.clusters.get(&cluster).map_or(Duration::ZERO, |api| api.idle[component as usize].within(from, to))
+        let idle = |api: &Arc<Api>| within(api.idle[component as usize].until(to).map(|(from, to, _)| (from, to)), from, to);
+        self.clusters.get(&cluster).map_or(Duration::ZERO, idle)
     }
 
     /// How long, between two moments, nobody could write.
     pub fn no_writes(&self, cluster: KubeClusterId, from: Time, to: Time) -> Duration {
-        self.clusters.get(&cluster).map_or(Duration::ZERO, |api| api.writes.within(from, to))
+        let whole = |api: &Arc<Api>| {
+            let spans = api.requests[Verb::Write as usize].until(to).filter(|(span, _)| span.is_whole());
+            within(spans.map(|(span, _)| (span.from, span.to)), from, to)
+        };
+        self.clusters.get(&cluster).map_or(Duration::ZERO, whole)
     }
 
     /// What became of a cluster's API until `now`.
@@ -103,24 +155,31 @@ impl Apis {
         scenario: &Scenario,
         cause: &dyn Fn(Verb, Time) -> String,
     ) -> ApiReport {
-        let untouched = Arc::default();
+        let untouched = Arc::new(Api::new(scenario.probe.deadline));
         let api: &Arc<Api> = self.clusters.get(&cluster).unwrap_or(&untouched);
-        let vantage = |(from, [reads, writes]): (Vantage, [Duration; 2])| ApiVantageReport {
-            from: from.name(scenario).to_owned(),
-            read_unavailable_s: length(reads),
-            write_unavailable_s: length(writes),
+        let unavailable = |of: &Served| length(of.shares.unavailable(now));
+        let [read_unavailable_s, write_unavailable_s] = api.requests.each_ref().map(unavailable);
+        let vantage = |from: Vantage| {
+            let own = api.vantages.get(&from).map(|of| of.each_ref().map(|(_, served)| unavailable(served)));
+            let [read_unavailable_s, write_unavailable_s] = own.unwrap_or([read_unavailable_s, write_unavailable_s]);
+            ApiVantageReport { from: from.name(scenario).to_owned(), read_unavailable_s, write_unavailable_s }
         };
-        let outage = |verb: Verb, gaps: &Gaps| {
-            let row = |(from, to, over)| ApiOutageReport {
+        let mut all_vantages: Vec<Vantage> = vantages.iter().chain(api.vantages.keys()).copied().collect();
+        all_vantages.sort_unstable();
+        all_vantages.dedup();
+        let outage = |verb: Verb| {
+            let row = |(span, over): (Span, bool)| ApiOutageReport {
                 verb: if verb == Verb::Read { "read" } else { "write" }.to_owned(),
-                from_s: seconds(from),
-                to_s: seconds(to),
+                from_s: seconds(span.from),
+                to_s: seconds(span.to),
                 completed: over,
-                root_cause: cause(verb, from),
+                share: span.least.missing(),
+                unavailable_s: length(span.unavailable),
+                root_cause: cause(verb, span.from),
             };
-            gaps.until(now).map(row).collect::<Vec<_>>()
+            api.requests[verb as usize].until(now).map(row).collect::<Vec<_>>()
         };
-        let mut outages = [outage(Verb::Read, &api.reads), outage(Verb::Write, &api.writes)].concat();
+        let mut outages = [outage(Verb::Read), outage(Verb::Write)].concat();
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
         let idle = Component::ALL.into_iter().zip(&api.idle).flat_map(|(component, gaps)| {
             gaps.until(now).map(move |(from, to, over)| NoLeaderReport {
@@ -132,9 +191,9 @@ impl Apis {
         });
         ApiReport {
             failure_tolerance: None,
-            read_unavailable_s: length(api.reads.within(Time::ZERO, now)),
-            write_unavailable_s: length(api.writes.within(Time::ZERO, now)),
-            vantages: api.vantages.rows(vantages, now).map(vantage).collect(),
+            read_unavailable_s,
+            write_unavailable_s,
+            vantages: all_vantages.into_iter().map(vantage).collect(),
             outages,
             no_leader: idle.collect(),
             leases: api.leases.clone(),

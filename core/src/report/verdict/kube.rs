@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::{Paragraph, Sentence, Span, say, unavailable};
+use super::{Paragraph, Sentence, Span, at, say, unavailable};
 use crate::report::pending::MostFrequent;
 use crate::report::{ApiOutageReport, ApiReport, Report, vantage};
 use crate::scenario::kube::gardener::FailureTolerance;
@@ -26,26 +26,68 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
 }
 
 fn availability(api: &ApiReport) -> Vec<Sentence> {
-    let sentence = |verb: &str, what: &str| {
+    let sentence = |verb: &str, what: &str, part: &str| {
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
+        let (whole, parts): (Vec<_>, Vec<_>) = outages.partition(|outage| outage.is_whole());
         let span = |o: &ApiOutageReport| Span {
             from_s: o.from_s,
             to_s: o.to_s,
             unavailable_s: o.to_s - o.from_s,
             completed: o.completed,
         };
-        let spans: Vec<Span> = outages.map(span).collect();
+        let spans: Vec<Span> = whole.into_iter().map(span).collect();
         let is_read = verb == "read";
         let time = |reads, writes| if is_read { reads } else { writes };
         let rows = api.vantages.iter().map(|row| (&*row.from, time(row.read_unavailable_s, row.write_unavailable_s)));
-        unavailable(what, &spans, &vantage::who(rows, time(api.read_unavailable_s, api.write_unavailable_s)))
+        let who = vantage::who(rows, time(api.read_unavailable_s, api.write_unavailable_s));
+        match (&spans[..], &parts[..]) {
+            ([], [_, ..]) => stalled(part, &parts, &who),
+            (_, []) => unavailable(what, &spans, &who),
+            _ => {
+                let more = std::iter::once(say(" ")).chain(stalled(part, &parts, ""));
+                unavailable(what, &spans, &who).into_iter().chain(more).collect()
+            }
+        }
     };
-    let words = |verb: &str| super::text(&sentence(verb, ""));
+    let words = |verb: &str| super::text(&sentence(verb, "", ""));
     if words("read") == words("write") {
-        vec![sentence("write", "API reads and writes")]
+        vec![sentence("write", "API reads and writes", "the API")]
     } else {
-        vec![sentence("write", "API writes"), sentence("read", "API reads")]
+        vec![sentence("write", "API writes", "API writes"), sentence("read", "API reads", "API reads")]
     }
+}
+
+/// `About a third of the API stalled for 38 s.`: times in which a part of the resources got no answers.
+fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
+    let most = text::fraction(parts.iter().map(|part| part.share).fold(0.0, f64::max));
+    let end = |part: &ApiOutageReport| if part.completed { "" } else { ", to the end" };
+    match parts {
+        [] => Vec::new(),
+        [one] => {
+            // Most resources are back before the last of them.
+            let [mean, all] = [one.unavailable_s / one.share, one.to_s - one.from_s].map(text::seconds);
+            let some = if mean == all { String::new() } else { format!(" on average, some of it for {all}") };
+            vec![
+                say(format!("{} of {what} stalled for ", capitalized(&most))),
+                at(one.from_s, mean),
+                say(format!("{some}{}{whom}.", end(one))),
+            ]
+        }
+        [first, .., last] => {
+            let total = text::seconds(parts.iter().map(|part| part.to_s - part.from_s).sum());
+            let times = at(first.from_s, format!("{} times", parts.len()));
+            vec![
+                say(format!("A part of {what} ({most} at most) stalled ")),
+                times,
+                say(format!(", for {total} in all{}{whom}.", end(last))),
+            ]
+        }
+    }
+}
+
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Controllers that could do nothing for a time, and for how long in all.
@@ -64,6 +106,8 @@ struct Group<'a> {
     control_planes: usize,
     /// How long each API that had an outage did not take writes, in seconds.
     outages_s: Vec<f64>,
+    /// APIs of which only a part stalled.
+    stalled: usize,
     pods_lost: u64,
     pods_recovered: u64,
     pods_moved: u64,
@@ -78,7 +122,11 @@ fn by_tolerance(report: &Report) -> Vec<Sentence> {
     for (api, tolerance) in report.api.values().filter_map(|api| Some((api, api.failure_tolerance?))) {
         let group = groups.entry(tolerance).or_default();
         group.control_planes += 1;
-        group.outages_s.extend(Some(api.write_unavailable_s).filter(|s| *s > 0.0));
+        let writes = || api.outages.iter().filter(|outage| outage.verb == "write");
+        let whole = writes().filter(|outage| outage.is_whole()).map(|outage| outage.to_s - outage.from_s);
+        let unavailable_s: f64 = whole.sum();
+        group.outages_s.extend(Some(unavailable_s).filter(|s| *s > 0.0));
+        group.stalled += usize::from(unavailable_s == 0.0 && writes().next().is_some());
     }
     for component in &report.components {
         if let Some(group) = tolerance(&component.namespace).and_then(|of| groups.get_mut(&of)) {
@@ -103,6 +151,7 @@ impl Group<'_> {
         self.outages_s.sort_by(f64::total_cmp);
         let all = self.control_planes;
         let outages = match &self.outages_s[..] {
+            [] if self.stalled > 0 => format!("API writes of none of {all} control planes were unavailable as a whole"),
             [] => format!("API writes of all {all} control planes were always available"),
             times => {
                 let [median, longest] = [times[times.len() / 2], times[times.len() - 1]].map(text::seconds);
@@ -111,6 +160,10 @@ impl Group<'_> {
                     times.len()
                 )
             }
+        };
+        let stalled = match self.stalled {
+            0 => String::new(),
+            some => format!("; of {some}{} a part stalled", if self.outages_s.is_empty() { "" } else { " others" }),
         };
         let pods = if self.pods_lost == 0 {
             "no pod was lost".to_owned()
@@ -124,7 +177,7 @@ impl Group<'_> {
         } else {
             format!("; {} pods are pending: {}", self.pending.len(), MostFrequent::of(self.pending.into_iter()))
         };
-        format!("Failure tolerance {}: {outages}; {pods}{pending}.", tolerance.describe())
+        format!("Failure tolerance {}: {outages}{stalled}; {pods}{pending}.", tolerance.describe())
     }
 }
 

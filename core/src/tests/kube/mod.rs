@@ -17,6 +17,7 @@ mod pending;
 mod rollouts;
 mod scheduling;
 mod stacked;
+mod stalls;
 mod timing;
 mod traffic;
 mod volumes;

@@ -14,6 +14,7 @@ use crate::kube::record::{KubeRecord, NodeFact, PodFact, Ready, Replica, ServerF
 use crate::kube::rule::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
 use crate::kube::rule::taints::Effect;
+use crate::kube::share::Share;
 use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::routing::Routing;
@@ -100,6 +101,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         workloads: TiVec::new(),
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
+        resources: 66,
         timers,
         requests: Vec::new(),
         in_flight: InFlight::default(),
@@ -225,6 +227,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         workloads: TiVec::new(),
         control_plane_namespaces,
         routing,
+        resources: 66,
         timers,
         requests: Vec::new(),
         in_flight: InFlight::default(),
@@ -394,6 +397,15 @@ impl Seen {
             _ => None,
         };
         self.0.iter().filter_map(up).collect()
+    }
+
+    /// For which shares of its resources the API answered such requests, one after the other.
+    pub(super) fn shares(&self, which: Verb) -> Vec<Share> {
+        let share = |(_, record): &(Time, KubeRecord)| match record {
+            KubeRecord::ApiShare { verb, share } if *verb == which => Some(*share),
+            _ => None,
+        };
+        self.0.iter().filter_map(share).collect()
     }
 
     /// Who held the lease of a component, from when.

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::load::prices;
-use super::seeds::{etcd_options, timers};
+use super::seeds::{api_servers, etcd_options, timers};
 use super::shoots::usage;
 use super::{MINUTE, ZONES};
 use crate::worlds::dice::{Dice, ms};
@@ -73,6 +73,9 @@ impl Cluster {
         });
         if dice.percent(40) {
             file["control_plane"]["machine"] = json!({"cpu": 4, "memory": "16GiB"});
+        }
+        if dice.percent(20) {
+            file["api_servers"] = api_servers(dice);
         }
         if dice.percent(40) {
             file["budgets"] = json!([{"name": "web", "pods": "app=web", "max_unavailable": dice.between(1, 2)}]);

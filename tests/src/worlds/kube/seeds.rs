@@ -23,6 +23,9 @@ pub(super) fn file(seed: &Seed, dice: &mut Dice) -> Value {
         2 => file["api_to_etcd"] = json!(dice.pick(&["zone", "leader"])),
         _ => {}
     }
+    if dice.percent(20) {
+        file["api_servers"] = api_servers(dice);
+    }
     file
 }
 
@@ -104,6 +107,11 @@ fn system(seed: &Seed, dice: &mut Dice) -> Value {
         components.push(json!({"name": dice.pick(&["etcd-druid", "gardenlet"]), "replicas": dice.between(1, 3)}));
     }
     json!({"components": components})
+}
+
+/// Resources of API servers other than usual.
+pub(super) fn api_servers(dice: &mut Dice) -> Value {
+    json!({"built_in_resources": dice.between(2, 80), "custom_resources": dice.between(0, 200)})
 }
 
 /// A few timers other than usual.

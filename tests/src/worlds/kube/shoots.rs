@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Shoot;
-use super::seeds::etcd_options;
+use super::seeds::{api_servers, etcd_options};
 use crate::worlds::dice::{Dice, ms};
 use crate::worlds::schedules::merge;
 
@@ -15,6 +15,9 @@ pub(super) fn file(shoot: &Shoot, dice: &mut Dice) -> Value {
     });
     if let Some(seed) = shoot.seed {
         file["seed"] = json!(format!("s{seed}"));
+    }
+    if dice.percent(20) {
+        file["api_servers"] = api_servers(dice);
     }
     if shoot.used {
         file["use"] = usage(dice);
