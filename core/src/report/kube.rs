@@ -286,18 +286,6 @@ const fn all() -> f64 {
     1.0
 }
 
-impl ApiOutageReport {
-    /// Nothing was answered.
-    pub const fn is_whole(&self) -> bool {
-        self.share >= 1.0
-    }
-
-    /// What was not answered, in words: `write`, `about a third of write`.
-    pub fn what(&self) -> String {
-        if self.is_whole() { self.verb.clone() } else { format!("{} of {}", text::fraction(self.share), self.verb) }
-    }
-}
-
 /// A time in which a component could do nothing: none of its processes led, or the one that did could not write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoLeaderReport {

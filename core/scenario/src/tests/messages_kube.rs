@@ -79,11 +79,6 @@ fn seeds() {
         json!({"built_in_resources": 1}),
         "seeds[0].api_servers.built_in_resources: expected a whole number from 2 to 1000; found 1",
     );
-    check(
-        "/shoots/0/api_servers",
-        json!({"custom_resources": 10_001}),
-        "shoots[0].api_servers.custom_resources: expected a whole number from 0 to 10000; found 10001",
-    );
     check("/seeds/0/node_prefix", json!(8), "seeds[0].node_prefix: expected at least the 16 bits of `node_cidr`; found 8");
     check(
         "/seeds/0/because",

@@ -25,6 +25,18 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
     report.api.iter().map(paragraph).collect()
 }
 
+impl ApiOutageReport {
+    /// Nothing was answered.
+    pub const fn is_whole(&self) -> bool {
+        self.share >= 1.0
+    }
+
+    /// What was not answered, in words: `write`, `about a third of write`.
+    pub fn what(&self) -> String {
+        if self.is_whole() { self.verb.clone() } else { format!("{} of {}", text::fraction(self.share), self.verb) }
+    }
+}
+
 fn availability(api: &ApiReport) -> Vec<Sentence> {
     let sentence = |verb: &str, what: &str, part: &str| {
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
