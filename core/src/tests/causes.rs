@@ -115,14 +115,6 @@ fn what_requests_wait_for_is_a_cause() {
             " of data queued",
         ),
         (
-            json!({
-                "topology": {"nodes": [{"network_bandwidth": "10MB/s"}, {}, {}]},
-                "clients": [{"node": "n0", "target": "m1", "value": "1MiB", "timeout": "20s"}],
-            }),
-            "the network card of n0 has ",
-            " of data queued",
-        ),
-        (
             json!({"clients": [{"process": {"per_request": "30ms", "per_mib": "0s"}}]}),
             "client writer has ",
             " of requests queued",

@@ -306,7 +306,7 @@ fn impossible_worlds() {
     check(
         "/topology/nodes/0/network_bandwidth",
         json!("8bit/s"),
-        "topology.nodes[0].network_bandwidth: expected 1kB/s to 100TB/s; found \"8bit/s\"",
+        "topology.nodes[0].network_bandwidth: expected a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\", from 1kB/s to 100TB/s; found \"8bit/s\"",
     );
     check(
         "/random_faults/-",
