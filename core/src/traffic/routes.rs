@@ -5,7 +5,8 @@
 //! - The components of a cluster without Gardener run on the hosts of its control plane. Each asks the API server on its own host, where
 //!   that one talks to the etcd member on its host (kubeadm), or else all of them. Users ask from each of the cluster's zones alike, and
 //!   kubelets from where their nodes are.
-//! - An API server asks each member of etcd-main as often as it has connections with it. Its connections to etcd-events are not followed:
+//! - An API server asks each member of etcd-main as often as it has connections with it, and hears of all changes over that for pods (as
+//!   the one watch does that is simulated where requests are). Its connections to etcd-events are not followed:
 //!   it asks each member that answers equally often.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ struct Server {
     members: Vec<(u8, u16)>,
     /// Its resources.
     resources: usize,
+    /// The member that tells it of changes.
+    watches: Option<u8>,
 }
 
 impl Server {
@@ -59,7 +62,8 @@ fn servers(id: KubeClusterId, ctx: &TrafficCtx<'_>) -> (Vec<Server>, Vec<Server>
     let main = &ctx.etcd[ctx.scenario.kube.clusters[id].etcd];
     let (mut linked, mut serving) = (Vec::new(), Vec::new());
     for running in ctx.kube.cluster(id).api().servers() {
-        let server = Server { host: running.host, members: running.open().collect(), resources: running.resources() };
+        let (members, resources) = (running.open().collect(), running.resources());
+        let server = Server { host: running.host, members, resources, watches: running.watches };
         if server.members.is_empty() {
             continue;
         }
@@ -123,9 +127,8 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     // Every server that runs watches, whether clients are sent to it or not, while there is something to tell.
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in &linked {
-            for (member, resources) in &server.members {
-                let stream = watched.times(usize::from(*resources));
-                found.add(&stream, (found.member(main, *member), found.server(server.host)), server.resources);
+            if let Some(member) = server.watches {
+                found.add(watched, (found.member(main, member), found.server(server.host)), 1);
             }
         }
     }

@@ -173,7 +173,7 @@ fn a_sample_is_asked_one_by_one() {
     let flows = asked("flows");
     let sampled = flows.iter().filter(|own| own.one_by_one > 0).map(|own| (own.what.as_str(), own.one_by_one));
     let sampled: Vec<_> = sampled.collect();
-    let reads = "a controller's minutely sync (gardener-resource-manager)";
+    let reads = "other quorum reads: monitors, care controllers, admission";
     assert_eq!(sampled, [("leaders renew", 100_000), (reads, 100_000)], "one in 10 s");
     assert!(asked("requests").iter().all(|own| own.one_by_one == own.per_million_s));
 }
