@@ -101,7 +101,9 @@ impl EtcdCluster {
 
     fn finish_transfer(&mut self, place: usize, ok: bool, ctx: &mut EtcdCtx<'_>) {
         let Transfer { from, to, message, lease, .. } = self.transfers.remove(place);
-        lease.into_iter().for_each(|lease| ctx.cards.release(lease));
+        if let Some(lease) = lease {
+            ctx.cards.release(lease);
+        }
         let ids = (self.members[from as usize].id, self.members[to as usize].id);
         ctx.record(EtcdRecord::SnapshotFinished { from: ids.0, to: ids.1, ok });
         if ok {

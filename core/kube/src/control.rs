@@ -78,7 +78,7 @@ impl Control {
                 }
             }
             KubeEvent::Election { component, generation } => {
-                self.elections[component as usize].handle(generation, &self.api, ctx)
+                self.elections[component as usize].handle(generation, &self.api, ctx);
             }
             _ => unreachable!("{event:?} is none of the control plane's"),
         }

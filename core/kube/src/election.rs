@@ -154,7 +154,7 @@ impl Election {
         });
         let [leases, pods] = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
         let in_time = |time: &Duration| *time < ctx.spec.timers.renew_deadline;
-        Attachment { server, writes: leases.write.filter(in_time).is_some(), acts: pods.write.filter(in_time) }
+        Attachment { server, writes: leases.write.as_ref().is_some_and(in_time), acts: pods.write.filter(in_time) }
     }
 
     /// A new process of a candidate becomes the client of one of the API servers.

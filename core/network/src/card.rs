@@ -86,7 +86,9 @@ impl Cards {
     /// Bytes per second that a database may be sent at which could be sent at `wanted`, until its next step.
     pub fn lease(&mut self, net: &Network, host: HostId, now: Time, wanted: u64, lease: &mut Option<Lease>) -> u64 {
         let before = lease.take();
-        before.into_iter().for_each(|before| self.release(before));
+        if let Some(before) = before {
+            self.release(before);
+        }
         let rate = net.card(host);
         let card = self.0.entry(host).or_default();
         card.forget(now);
