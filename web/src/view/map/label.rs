@@ -54,7 +54,7 @@ pub(crate) fn pods(counts: &[usize; 6]) -> String {
 pub(crate) fn member(face: &MemberFace, seen: &str) -> String {
     let ails = |is_seen: bool| -> String {
         let those = [face.behind.as_str(), face.disk].into_iter().filter(|words| !words.is_empty());
-        those.filter(|words| seen.contains(words) == is_seen).map(|words| format!("{words}, ")).collect()
+        those.filter(|words| seen.contains(words) == is_seen).fold(String::new(), |all, words| all + words + ", ")
     };
     format!("{}member {}, {}{}, term {}", ails(false), face.name, ails(true), face.role, face.term)
 }
