@@ -199,8 +199,8 @@ impl Availability {
         late[asked].ended(zone, request, &self.rules, interrupted);
     }
 
-    /// Something explains an outage that is over, or none any more. Looking through all clusters takes as long as there are many, so
-    /// there is one look for as many changes.
+    /// Availability has changed somewhere. [`Self::forget`] visits every cluster, so it runs once for as many changes as there are clusters:
+    /// a change costs the same however many there are.
     fn changed(&mut self, now: Time) {
         self.changes += 1;
         if self.changes >= self.clusters.len() {
