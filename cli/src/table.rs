@@ -69,7 +69,7 @@ const FEW: usize = 8;
 
 /// Whether it is one of many, and has nothing to report but latencies.
 fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
-    let EtcdReport { outages, elections, failovers, snapshots, catch_up, membership, tolerance, requests, .. } = cluster;
+    let EtcdReport { outages, elections, failovers, snapshots, catch_up, membership, tolerance, requests, alarms, .. } = cluster;
     report.etcd.len() > FEW
         && outages.is_empty()
         && elections.is_empty()
@@ -77,6 +77,7 @@ fn is_quiet(cluster: &EtcdReport, report: &Report) -> bool {
         && snapshots.is_empty()
         && catch_up.is_empty()
         && membership.is_empty()
+        && alarms.is_empty()
         && tolerance.len() <= 1
         && requests.timed_out + requests.failed + requests.rejected == 0
 }
@@ -188,7 +189,7 @@ fn members(cluster: &EtcdReport, page: &Page) -> String {
     page.table(&["member", "zone", "node", "role at the end", "term", "committed"], rows, &[4, 5])
 }
 
-/// Snapshots, catch-up, losses and changes of membership: one line each, where there are any.
+/// Snapshots, catch-up, losses, changes of membership and full databases: one line each, where there are any.
 fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     for s in &cluster.snapshots {
@@ -208,6 +209,19 @@ fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     for m in &cluster.membership {
         let result = m.refused.as_ref().map_or_else(|| "done".to_owned(), |why| format!("refused: {why}"));
         lines.push((m.at_s, format!("{}: {result}", m.change)));
+    }
+    for a in &cluster.alarms {
+        let end = if a.completed { "disarmed after" } else { "on for" };
+        let (bytes, quota) = (text::bytes(a.bytes), text::bytes(cluster.quota_bytes));
+        let took = text::seconds(a.to_s - a.from_s);
+        lines.push((
+            a.from_s,
+            format!("NOSPACE alarm: the database of {} has {bytes} of its quota of {quota}; {end} {took}", a.member),
+        ));
+    }
+    for d in &cluster.defragmentations {
+        let [before, after] = [d.before_bytes, d.after_bytes].map(text::bytes);
+        lines.push((d.at_s, format!("{} defragmented: {before}, now {after}, in {}", d.member, text::seconds(d.duration_s))));
     }
     if lines.is_empty() {
         return String::new();

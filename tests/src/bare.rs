@@ -71,6 +71,7 @@ impl Bare {
             faults: Vec::new(),
             random_faults: Vec::new(),
             operations: Vec::new(),
+            maintenance: Vec::new(),
             probe: Probe { from: ProbeFrom::Worst, deadline: Duration::from_secs(2) },
             expect: Vec::new(),
             observe_at: Vec::new(),

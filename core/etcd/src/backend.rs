@@ -22,12 +22,16 @@ pub struct Backend {
     pub(super) since: Time,
     /// Reads that wait for its end.
     pub(super) waiting: Vec<Token>,
+    /// It is being rewritten without its free pages, and since when.
+    pub(super) defragmenting: Option<Time>,
+    /// It is to be, once the commit under way is done.
+    pub(super) defragments_next: bool,
 }
 
 impl Backend {
     /// Of a process that starts now.
     pub fn new(now: Time) -> Self {
-        Self { dirty: 0, operations: 0, since: now, waiting: Vec::new() }
+        Self { dirty: 0, operations: 0, since: now, waiting: Vec::new(), defragmenting: None, defragments_next: false }
     }
 
     /// A read comes while it is locked.

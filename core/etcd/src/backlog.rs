@@ -6,7 +6,7 @@
 use zonefall_kernel::time::{Duration, Time};
 
 /// etcd warns of what takes longer (`DefaultWarningApplyDuration` in `server/embed/config.go`).
-const LONG: Duration = Duration::from_millis(100);
+pub(super) const LONG: Duration = Duration::from_millis(100);
 
 /// What goes on is told again after this.
 const AGAIN: Duration = Duration::from_secs(5);

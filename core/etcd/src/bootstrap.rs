@@ -223,6 +223,7 @@ impl EtcdCluster {
             snapshot_index: content.snapshot_index,
             keeps_entries_until: now,
             told: Default::default(),
+            alarm_raised: None,
         }));
     }
 }

@@ -5,7 +5,7 @@
 //! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle) (processes
 //! and volumes), [`place`](super::place) (hosts), [`snapshot`](super::snapshot), [`membership`](super::membership),
 //! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flowing`](super::flowing) (writes that need none),
-//! [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and
+//! [`space`](super::space) (the quota, and work on databases), [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and
 //! [`migration`](super::migration) (to another seed). [`dispatch`](super::dispatch) says which of them handles which event.
 
 use std::sync::Arc;
@@ -128,6 +128,7 @@ impl EtcdCluster {
             Part::Cores => 2,
             Part::Apply => 3,
             Part::Card => 4,
+            Part::TooFarBehind => 5,
             Part::Link(to) | Part::Loss(to) => {
                 let stream = self.stream_index(index, to);
                 let lost = usize::from(part == Part::Loss(to));

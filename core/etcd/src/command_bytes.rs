@@ -1,6 +1,6 @@
 //! Bytes of a command where it is stored and where it is watched: what the database grows by, and what a watch receives.
 
-use crate::database::Growth;
+use crate::database::{Database, Growth};
 use crate::raft::encoding;
 use crate::raft::entry::Command;
 use zonefall_scenario::Change;
@@ -21,7 +21,9 @@ const DATABASE_OVERHEAD: u64 = 64;
 pub fn database_growth(command: Command) -> Growth {
     let own = stored_bytes(command) + DATABASE_OVERHEAD;
     let (grows, supersedes) = match command {
-        Command::Empty | Command::Conf(_) | Command::Compact => (0, 0),
+        Command::Empty | Command::Conf(_) | Command::Compact | Command::CompactAll | Command::Alarm(_) | Command::Disarm => {
+            (0, 0)
+        }
         Command::Grant => (DATABASE_OVERHEAD, DATABASE_OVERHEAD),
         Command::Delete { keys, .. } => {
             let tombstones = stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD;
@@ -36,6 +38,40 @@ pub fn database_growth(command: Command) -> Growth {
     Growth { grows, supersedes }
 }
 
+/// What a command counts for when there is room for it or not (`storage/quota.go`, `Cost`): more than it takes. Deletes, compactions and
+/// what ends leases count for nothing.
+pub const fn quota_cost(command: Command) -> u64 {
+    // `kvOverhead` and `leaseOverhead`.
+    const KEY: u64 = 256;
+    const LEASE: u64 = 64;
+    match command {
+        Command::Put { key_bytes, value_bytes }
+        | Command::Txn { change: Change::Create | Change::Update | Change::Own, key_bytes, value_bytes } => {
+            KEY + key_bytes as u64 + value_bytes as u64
+        }
+        Command::Flowing { request_bytes, .. } => KEY + request_bytes as u64,
+        Command::Grant => LEASE,
+        Command::Empty
+        | Command::Txn { change: Change::Delete, .. }
+        | Command::Delete { .. }
+        | Command::Conf(_)
+        | Command::Compact
+        | Command::CompactAll
+        | Command::Alarm(_)
+        | Command::Disarm => 0,
+    }
+}
+
+/// Takes back what a command, the last that was applied, has done to a database and what never reached the file.
+pub fn revert(database: &mut Database, command: Command) {
+    match command {
+        Command::Alarm(_) => database.no_space = false,
+        Command::Disarm => database.no_space = true,
+        _ if database.no_space && quota_cost(command) > 0 => {}
+        _ => database.take_back(database_growth(command)),
+    }
+}
+
 /// Bytes of a command in the log, encoded as a request.
 pub fn logged_bytes(command: Command) -> u64 {
     encoding::request_bytes(command)
@@ -45,7 +81,14 @@ pub fn logged_bytes(command: Command) -> u64 {
 pub fn stored_bytes(command: Command) -> u64 {
     match command {
         // What flows is told at a rate, too.
-        Command::Empty | Command::Conf(_) | Command::Grant | Command::Compact | Command::Flowing { .. } => 0,
+        Command::Empty
+        | Command::Conf(_)
+        | Command::Grant
+        | Command::Compact
+        | Command::CompactAll
+        | Command::Alarm(_)
+        | Command::Disarm
+        | Command::Flowing { .. } => 0,
         Command::Delete { keys, key_bytes } => u64::from(keys) * u64::from(key_bytes),
         Command::Txn { change: Change::Delete, key_bytes, .. } => key_bytes.into(),
         Command::Put { key_bytes, value_bytes } | Command::Txn { key_bytes, value_bytes, .. } => {

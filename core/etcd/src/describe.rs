@@ -39,6 +39,7 @@ impl EtcdCluster {
                 let cluster = &scenario.etcd[self.id].name;
                 format!("API servers write to {cluster}")
             }),
+            EtcdEvent::Quota(_) => None,
             EtcdEvent::Passive { timer, generation } => {
                 self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
             }
@@ -85,6 +86,7 @@ impl EtcdCluster {
                 format!("{name}'s write is on its disk (log up to {last})")
             }
             ProcessTimer::Commit => format!("{name} begins to commit its database"),
+            ProcessTimer::Committed if member.is_defragmenting() => format!("{name} has defragmented its database"),
             ProcessTimer::Committed => format!("{name} has committed its database"),
             ProcessTimer::ReadRetry => {
                 let waits = server.is_some_and(|server| server.reads.context != 0 && server.reads.index.is_none());

@@ -23,6 +23,7 @@ impl EtcdCluster {
             EtcdEvent::ChangesDue => self.changes_due(ctx),
             EtcdEvent::JoinStep { member, generation } => self.join_step(member, generation, ctx),
             EtcdEvent::Flow(generation) => self.flow_due(generation, ctx),
+            EtcdEvent::Quota(generation) => self.quota_due(generation, ctx),
             EtcdEvent::Passive { timer, generation } => self.fire_timer(timer, generation, ctx),
             EtcdEvent::Request(_) | EtcdEvent::Work { .. } => unreachable!("the run loop adds the operation"),
         }

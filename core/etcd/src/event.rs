@@ -57,6 +57,8 @@ pub enum EtcdEvent {
     },
     /// Something that flows is due.
     Flow(Generation),
+    /// What flows may have filled a database.
+    Quota(Generation),
     /// Something of an active-passive cluster is due.
     Passive {
         /// What is due.
@@ -112,6 +114,10 @@ pub enum Answer {
     Unavailable,
     /// The request is larger than the limit: no member will ever do it.
     TooLarge,
+    /// "etcdserver: mvcc: database space exceeded": the NOSPACE alarm is on.
+    NoSpace,
+    /// "etcdserver: too many requests": the member is too far behind with what it has to apply.
+    TooManyRequests,
 }
 
 /// An entry applied at a member that has watchers.

@@ -52,6 +52,8 @@ pub(super) struct Flow {
     rest: u128,
     pub(super) mode: Mode,
     pub(super) timer: Timer,
+    /// When databases may be full.
+    pub(super) quota: Timer,
     /// Entries that have flowed so far.
     pub(super) flowed: u64,
 }
@@ -68,6 +70,7 @@ impl Flow {
             rest,
             mode: Mode::Disturbed,
             timer: Timer::new(),
+            quota: Timer::new(),
             flowed: 0,
         }
     }
@@ -113,12 +116,24 @@ impl Flow {
         write.into_iter().chain(compaction).min()
     }
 
+    /// How long what flows takes to write so much, at least one write.
+    pub(super) fn time_to_write(&self, bytes: u64) -> Option<Duration> {
+        let (rate, grows) = (u128::from(self.rate.per_million_s), self.rate.growth.grows);
+        let writes = u128::from(bytes.checked_div(grows)?.max(1));
+        let ns = (writes * UNIT).checked_div(rate)?;
+        Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.rate.per_million_s == 0 && !self.rate.compacts
     }
 
-    /// A database once what is due has been written to it, and compacted.
+    /// A database once what is due has been written to it, and compacted. While the NOSPACE alarm is on both are refused: API servers put
+    /// a key before they compact (apiserver `storage/etcd3/compact.go`).
     pub(super) fn grown(&self, mut database: Database, until: Time) -> Database {
+        if database.no_space {
+            return database;
+        }
         let mut written = 0;
         let mut at = self.compactions.after(self.since);
         let last = self.compactions.at_or_before(until).filter(|last| self.rate.compacts && *last >= at);

@@ -45,7 +45,8 @@ impl EtcdCluster {
         match self.flow.mode {
             Mode::Disturbed => self.arm_flow(ctx),
             Mode::Steady { .. } if !self.flows_easily() => self.disturb(ctx),
-            Mode::Steady { .. } | Mode::Waiting { .. } => {}
+            Mode::Steady { .. } => self.arm_quota(ctx),
+            Mode::Waiting { .. } => {}
         }
     }
 
@@ -108,8 +109,9 @@ impl EtcdCluster {
         if !self.flow.is_empty() {
             // The same writes have made all databases, whoever was away while they were compacted.
             let database = self.server_mut(leader).database;
-            followers.iter().for_each(|index| self.server_mut(index).database = database);
+            followers.iter().for_each(|index| self.server_mut(index).database.adopt(database));
         }
+        self.arm_quota(ctx);
         if !was_silent && self.flows() {
             ctx.fx.flow_changed.push(self.id);
         }
@@ -154,12 +156,13 @@ impl EtcdCluster {
             let server = self.members[index as usize].process.server_mut().expect("its process serves");
             server.database = self.flow.grown(server.database, ctx.now);
         }
+        let command = self.flow.command();
+        let refused = self.server_mut(leader).database.no_space && !self.has_room(leader, command);
         let count = self.flow.take(ctx.now);
-        if count == 0 {
+        if count == 0 || refused {
             return;
         }
         self.flow.flowed += count;
-        let command = self.flow.command();
         let term = self.server_mut(leader).raft.term;
         for index in group() {
             let server = self.server_mut(index);
@@ -207,11 +210,16 @@ impl EtcdCluster {
         let compacts =
             self.flow.rate.compacts && self.flow.compactions.at_or_before(ctx.now).is_some_and(|at| at > self.flow.since);
         let count = self.flow.take(ctx.now);
-        if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader) && self.takes_proposals(*leader)) {
-            let flowing = std::iter::repeat_n(self.flow.command(), count as usize);
-            self.flow.flowed += count;
-            for command in flowing.chain(compacts.then_some(Command::Compact)) {
-                self.server_mut(leader).raft.propose(ctx.now, Token::NONE, command);
+        if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader) && self.takes_proposals(*leader, ctx.now)) {
+            if self.has_room(leader, self.flow.command()) {
+                let compacts = compacts && !self.server_mut(leader).database.no_space;
+                let flowing = std::iter::repeat_n(self.flow.command(), count as usize);
+                self.flow.flowed += count;
+                for command in flowing.chain(compacts.then_some(Command::Compact)) {
+                    self.server_mut(leader).raft.propose(ctx.now, Token::NONE, command);
+                }
+            } else {
+                self.raise_alarm(leader, Token::NONE, ctx);
             }
             self.after(leader, ctx);
         }

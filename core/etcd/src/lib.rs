@@ -55,6 +55,7 @@ pub mod restore;
 pub mod serve;
 pub mod service;
 pub mod snapshot;
+mod space;
 pub mod transport;
 pub mod view;
 pub mod volume;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::backend::Backend;
 use crate::backlog::Told;
-use crate::command_bytes::database_growth;
+use crate::command_bytes::revert;
 use crate::cost::Cores;
 use crate::ctx::EtcdCtx;
 use crate::database::Database;
@@ -162,8 +162,10 @@ pub struct Server {
     pub snapshot_index: u64,
     /// It compacts nothing until then: it has sent somebody its database.
     pub keeps_entries_until: Time,
-    /// What was told of its log, database, cores, apply loop and network card.
-    pub(super) told: [Told; 5],
+    /// What was told of its log, database, cores, apply loop and network card, and of requests that it turned away.
+    pub(super) told: [Told; 6],
+    /// Term in which it last raised the alarm.
+    pub(super) alarm_raised: Option<u64>,
 }
 
 /// A write to the log file and its fsync.
@@ -219,6 +221,11 @@ impl Member {
         self.is_armed(ProcessTimer::Committed)
     }
 
+    /// Its database is being rewritten.
+    pub(super) fn is_defragmenting(&self) -> bool {
+        self.process.server().is_some_and(|server| server.backend.defragmenting.is_some())
+    }
+
     /// Begins to start or restore, until `deadline`.
     pub(super) fn begin(&mut self, process: Process, deadline: Time, ctx: &mut EtcdCtx<'_>) {
         self.process = process;
@@ -248,8 +255,9 @@ impl Member {
         let keep = if power { raft.log.stable } else { raft.log.written };
         let mut log = raft.log.clone();
         // What was applied from memory and is lost will be applied again, to a database that is without it.
-        let again = (keep + 1..=log.applied).filter_map(|index| log.get(index)).map(|entry| database_growth(entry.command));
-        again.for_each(|growth| server.database.take_back(growth));
+        for entry in (keep + 1..=log.applied).rev().filter_map(|index| log.get(index)) {
+            revert(&mut server.database, entry.command);
+        }
         if keep < log.last() {
             log.drop_tail(keep + 1);
         }

@@ -37,7 +37,7 @@ impl EtcdCluster {
     /// The bytes of a full snapshot, if one can be taken now and reaches the bucket.
     pub fn snapshot_bytes(&self, now: Time, net: &Network) -> Option<u64> {
         let leader = self.leader().filter(|leader| has_way_out(self.host(*leader), net))?;
-        self.time_at(leader, RequestKind::Write, net)?;
+        self.time_at(leader, RequestKind::LinearizableRead, net)?;
         self.database_of(leader, now).map(|database| database.file_bytes)
     }
 

@@ -80,7 +80,11 @@ impl EtcdCluster {
             EtcdEvent::Process { member, .. } | EtcdEvent::JoinStep { member, .. } => Some(member),
             EtcdEvent::Stream { stream, .. } => Some(self.ends(stream.into()).1),
             EtcdEvent::Request(token) | EtcdEvent::Work { token, .. } => Some(token.member),
-            EtcdEvent::Chunk(_) | EtcdEvent::ChangesDue | EtcdEvent::Flow(_) | EtcdEvent::Passive { .. } => None,
+            EtcdEvent::Chunk(_)
+            | EtcdEvent::ChangesDue
+            | EtcdEvent::Flow(_)
+            | EtcdEvent::Quota(_)
+            | EtcdEvent::Passive { .. } => None,
         };
         let pause = member.and_then(|member| self.members[member as usize].pause.as_mut());
         pause.map(|pause| pause.events.push(event)).is_some()

@@ -61,7 +61,7 @@ impl EtcdCluster {
         let late = !server.heartbeat_clock.ticks_at(ctx.now);
         let progress = (server.raft.log.last().wrapping_sub(self.flow.flowed()), self.members[leader as usize].read_rounds);
         let busy = std::mem::replace(&mut self.last_heartbeat, progress) != progress;
-        let paused = self.members.iter().any(|member| member.pause.is_some());
+        let paused = self.members.iter().any(|member| member.pause.is_some() || member.is_defragmenting());
         if late || busy || paused || !self.transfers.is_empty() || !self.flows_easily() {
             return (None, false);
         }

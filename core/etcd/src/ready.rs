@@ -1,7 +1,7 @@
 //! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
 
 use crate::cluster::EtcdCluster;
-use crate::command_bytes::{database_growth, stored_bytes};
+use crate::command_bytes::stored_bytes;
 use crate::ctx::EtcdCtx;
 use crate::event::{Answer, ProcessTimer, Watched};
 use crate::member::{Server, Write};
@@ -12,6 +12,7 @@ use crate::raft::encoding;
 use crate::raft::entry::Command;
 use crate::raft::message::{Kind, Message, Snapshot};
 use crate::record::{EtcdRecord, Part, RaftRecord};
+use crate::space::Stored;
 use crate::volume::Lane;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::ids::MemberId;
@@ -248,12 +249,8 @@ impl EtcdCluster {
             let entry = log.get(at).expect("committed entries are in the log");
             server.apply_free = server.apply_free.max(ctx.now) + cost;
             let done = server.apply_free;
-            if entry.command == Command::Compact {
-                server.database.compact();
-            }
-            server.database.write(database_growth(entry.command));
-            server.backend.applied(entry.command);
             let is_first = self.recently_applied.last().is_none_or(|&(applied, _)| at > applied);
+            let stored = self.store(index, entry, counts && is_first, ctx);
             if counts && is_first {
                 self.remember_applied(at, ctx.now);
             }
@@ -266,12 +263,16 @@ impl EtcdCluster {
                 server.raft.apply_conf_change(change);
                 removed |= self.conf_applied(index, (at, entry.term), change, ctx);
             }
-            if stored_bytes(entry.command) > 0 && !self.server_mut(index).watchers.is_empty() {
+            if stored != Stored::No && stored_bytes(entry.command) > 0 && !self.server_mut(index).watchers.is_empty() {
                 let first_applied = self.first_applied(at, ctx.now);
                 ctx.fx.watched.push(Watched { at: done, member: id, index: at, command: entry.command, first_applied });
             }
             if entry.token.member == index {
-                self.done(done, entry.token, ctx);
+                match stored {
+                    Stored::Yes => self.done(done, entry.token, ctx),
+                    Stored::No => ctx.fx.answers.push((done, entry.token, Answer::NoSpace)),
+                    Stored::BeyondQuota => {}
+                }
             }
         }
         if let Some(server) = self.server(index) {

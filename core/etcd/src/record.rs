@@ -3,7 +3,7 @@
 use zonefall_kernel::time::Duration;
 use zonefall_network::process::StopReason;
 use zonefall_scenario::ids::{EtcdId, MemberId, ZoneId};
-use zonefall_scenario::{MemberChange, Vantage};
+use zonefall_scenario::{Maintenance, MemberChange, Vantage};
 
 use crate::passive::PassiveRecord;
 pub use crate::raft::StepDownReason;
@@ -149,6 +149,35 @@ pub enum EtcdRecord {
         /// Until all that it has is done.
         wait: Duration,
     },
+    /// The NOSPACE alarm is on: the database of a member was full. No member writes what grows until it is disarmed.
+    SpaceExceeded {
+        /// The member.
+        member: MemberId,
+        /// Bytes of its file.
+        bytes: u64,
+    },
+    /// The NOSPACE alarm was disarmed.
+    AlarmDisarmed(EtcdId),
+    /// A member has rewritten its database without the free pages.
+    Defragmented {
+        /// The member.
+        member: MemberId,
+        /// Bytes of its file before.
+        before: u64,
+        /// Bytes of its file now.
+        after: u64,
+        /// How long it applied and read nothing.
+        duration: Duration,
+    },
+    /// An operator has asked for work on databases.
+    Maintenance {
+        /// Which cluster.
+        cluster: EtcdId,
+        /// What was asked.
+        task: Maintenance,
+        /// Refused: why (etcd's words).
+        refused: Option<&'static str>,
+    },
     /// Committed entries that no remaining volume holds.
     DataLost {
         /// Which cluster.
@@ -180,6 +209,8 @@ pub enum Part {
     Cores,
     /// The loop that applies entries.
     Apply,
+    /// The same, so far behind that the member turns proposals away.
+    TooFarBehind,
     /// The bandwidth of its path to this member.
     Link(u8),
     /// Packets lost on its path to this member, until they were sent again.

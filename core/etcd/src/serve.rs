@@ -9,6 +9,7 @@
 //! A write becomes a proposal and is answered when this member applies it. A linearizable read waits for a read index that a
 //! majority confirmed after it was asked; all reads that wait share one round. A serializable read is answered from what is here.
 
+use crate::backlog::LONG;
 use crate::cluster::EtcdCluster;
 use crate::codec;
 use crate::command_bytes::stored_bytes;
@@ -167,10 +168,13 @@ impl EtcdCluster {
     fn propose(&mut self, token: Token, command: Command, until: Time, ctx: &mut EtcdCtx<'_>) {
         let index = token.member;
         self.touch(ctx);
-        let takes = self.takes_proposals(index);
+        let takes = self.takes_proposals(index, ctx.now);
+        let command = if self.has_room(index, command) { command } else { Command::Alarm(index) };
         let server = self.server_mut(index);
         if !takes {
-            ctx.fx.answers.push((ctx.now, token, Answer::Unavailable));
+            ctx.fx.answers.push((ctx.now, token, Answer::TooManyRequests));
+            let end = ctx.now + (self.options.apply * self.entries_behind(index, ctx.now)).max(LONG);
+            self.tell_backlog(index, Part::TooFarBehind, end, ctx);
         } else if server.raft.lead.is_none() {
             // Who knows that there is no leader waits for one, as long as its client does.
             while server.waiting.front().is_some_and(|(until, ..)| *until <= ctx.now) {
@@ -184,9 +188,16 @@ impl EtcdCluster {
     }
 
     /// Whether a member keeps up with what it has to apply: else it turns proposals away.
-    pub(super) fn takes_proposals(&self, index: u8) -> bool {
-        let log = self.server(index).map(|server| &server.raft.log);
-        log.is_some_and(|log| log.committed - log.applied <= MAX_APPLY_GAP)
+    pub(super) fn takes_proposals(&self, index: u8, now: Time) -> bool {
+        self.entries_behind(index, now) <= MAX_APPLY_GAP
+    }
+
+    /// Entries that are committed, as a member knows, and that its apply loop has not come to.
+    fn entries_behind(&self, index: u8, now: Time) -> u64 {
+        let Some(server) = self.server(index) else { return 0 };
+        let log = &server.raft.log;
+        let at_work = server.apply_free.max(now).since(now).as_nanos().checked_div(self.options.apply.as_nanos());
+        log.committed - log.applied + at_work.unwrap_or(0)
     }
 
     fn begin_read(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {

@@ -105,6 +105,9 @@ impl EtcdCluster {
     /// How long a member takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
         let server = self.responsive(index).filter(|_| self.is_in_service(index))?;
+        if self.members[index as usize].is_defragmenting() || (kind == RequestKind::Write && self.refuses_writes(server)) {
+            return None;
+        }
         if kind == RequestKind::SerializableRead {
             return Some(Duration::ZERO);
         }

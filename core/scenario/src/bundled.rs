@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 35] = bundle![
+static BUNDLED: [Bundled; 36] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -26,6 +26,7 @@ static BUNDLED: [Bundled; 35] = bundle![
     "slow-disk",
     "paused-leader",
     "far-behind-follower",
+    "quota-exceeded",
     "five-members",
     "eu-west-1a-outage",
     "eu-west-1a-strict",

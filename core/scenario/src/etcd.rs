@@ -1,8 +1,9 @@
 //! An etcd cluster of a scenario: its members, its state at the start, and how operators change its membership.
 
-use crate::ids::{MemberId, NodeId, VolumeId};
+use crate::ids::{EtcdId, MemberId, NodeId, VolumeId};
 use crate::options::EtcdOptions;
 use zonefall_kernel::time::Time;
+use zonefall_kernel::traced;
 
 /// An etcd cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,30 @@ pub struct Operation {
     /// What is asked, of whichever member leads then.
     pub change: MemberChange,
 }
+
+/// Work of an operator on the databases of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaintenanceOperation {
+    /// When it is asked for.
+    pub at: Time,
+    /// Whose databases.
+    pub cluster: EtcdId,
+    /// What is asked.
+    pub task: Maintenance,
+}
+
+/// What an operator asks of the databases of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Maintenance {
+    /// Drop all superseded revisions (`etcdctl compact`, to the current revision).
+    Compact,
+    /// Rewrite the file of this member without its free pages (`etcdctl defrag`).
+    Defragment(MemberId),
+    /// Let members write again (`etcdctl alarm disarm`).
+    DisarmAlarm,
+}
+
+traced! { enum Maintenance { Compact = 0, Defragment(member) = 1, DisarmAlarm = 2 } }
 
 /// A change of membership, one at a time as etcd does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

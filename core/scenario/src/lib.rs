@@ -56,7 +56,7 @@ mod validate;
 pub use bundled::{Bundled, bundled, default_scenario};
 pub use defaults::{DefaultRow, defaults};
 pub use error::{Error, Errors};
-pub use etcd::{EtcdClusterSpec, Member, MemberChange, Operation};
+pub use etcd::{EtcdClusterSpec, Maintenance, MaintenanceOperation, Member, MemberChange, Operation};
 pub use fault::*;
 pub use inventory::Inventory;
 pub use json::{MAX_BYTES, Step, render};

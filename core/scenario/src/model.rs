@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::etcd::{EtcdClusterSpec, Member, Operation};
+use crate::etcd::{EtcdClusterSpec, MaintenanceOperation, Member, Operation};
 use crate::expect::Expectation;
 use crate::fault::Fault;
 use crate::ids::{ClientId, EtcdId, FaultId, MemberId, NodeId, TiSlice, TiVec, VolumeId, ZoneId};
@@ -55,6 +55,8 @@ pub struct Scenario {
     pub random_faults: Vec<RandomFaults>,
     /// Planned work of an operator.
     pub operations: Vec<Operation>,
+    /// Work on the databases of etcd clusters, in order of time.
+    pub maintenance: Vec<MaintenanceOperation>,
     /// How availability is judged.
     pub probe: Probe,
     /// What must come out.

@@ -33,6 +33,8 @@ pub struct EtcdOptions {
     pub max_append_bytes: u64,
     /// `--max-request-bytes`, 1.5 MiB.
     pub max_request_bytes: u64,
+    /// `--quota-backend-bytes`, 2 GiB: a database whose file would grow beyond it takes nothing more (`storage/quota.go`).
+    pub quota_bytes: u64,
     /// A request the server cannot finish fails after this: 5 s + 2 x election timeout.
     pub request_timeout: Duration,
     /// A read index nobody confirmed is asked for again after this, 500 ms (`readIndexRetryTime`).
@@ -69,6 +71,7 @@ impl Default for EtcdOptions {
             max_inflight: 512,
             max_append_bytes: 512 * 1024,
             max_request_bytes: 1_572_864,
+            quota_bytes: 2 << 30,
             request_timeout: Duration::from_secs(7),
             read_index_retry: Duration::from_millis(500),
             strict_reconfig_check: true,

@@ -50,7 +50,7 @@ impl SchemaCheck<'_> {
             return self.wrong(schema, &value, &expected(schema, bounds, &value));
         }
         match value {
-            Value::Object(map) if schema.get("properties").is_some() => self.object(schema, map),
+            Value::Object(map) if is_object(schema) => self.object(schema, map),
             Value::Array(items) => self.array(schema, items, bounds),
             Value::String(text) => self.text(schema, text, bounds),
             Value::Number(_) => self.number(schema, value),
@@ -73,7 +73,8 @@ impl SchemaCheck<'_> {
             } else {
                 let known = || fields(schema).map(|(name, _)| name);
                 let hint = if self.errors.suggests() { did_you_mean(&key, known()) } else { String::new() };
-                let expected = format!("one of the fields {}{hint}", one_of_all(known()));
+                let fields = || format!("one of the fields {}{hint}", one_of_all(known()));
+                let expected = if known().next().is_some() { fields() } else { "an object without fields".to_owned() };
                 self.error(format!("the unknown field {}", quote(&key)), expected);
             }
             self.path.pop();
@@ -272,6 +273,11 @@ fn one_of_all<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// Whether a schema says which fields an object has; it may have none.
+fn is_object(schema: &Value) -> bool {
+    schema.get("properties").is_some() || schema.get("additionalProperties") == Some(&Value::Bool(false))
+}
+
 /// What a schema wants, in words; `found` helps to say it well.
 fn expected(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
     let mut all: Vec<String> = Vec::new();
@@ -305,7 +311,7 @@ fn leaf(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
         (None, Some(max)) => format!(", at most {max}"),
         (None, None) => String::new(),
     };
-    if takes(schema, "object") && schema.get("properties").is_some() {
+    if takes(schema, "object") && is_object(schema) {
         let needed: Vec<&str> = required(schema).collect();
         return if needed.is_empty() { "an object".to_owned() } else { format!("an object with `{}`", needed.join("`, `")) };
     }

@@ -70,6 +70,7 @@ pub fn three_zones() -> Scenario {
         faults: Vec::new(),
         random_faults: Vec::new(),
         operations: Vec::new(),
+        maintenance: Vec::new(),
         probe: Probe { from: ProbeFrom::Worst, deadline: Duration::from_secs(1) },
         expect: Vec::new(),
         observe_at: Vec::new(),

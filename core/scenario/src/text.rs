@@ -1,6 +1,6 @@
 //! Plain words for durations, sizes and requests, shared by outage causes, the trace and the verdict.
 
-use crate::etcd::MemberChange;
+use crate::etcd::{Maintenance, MemberChange};
 use crate::ids::MemberId;
 use crate::inventory::Inventory;
 use crate::load::Op;
@@ -124,6 +124,15 @@ pub fn membership_change(change: MemberChange, scenario: &dyn Inventory) -> Stri
         MemberChange::Add(m) => format!("add {}", member(scenario, m)),
         MemberChange::Remove(m) => format!("remove {}", member(scenario, m)),
         MemberChange::Promote(m) => format!("promote {}", member(scenario, m)),
+    }
+}
+
+/// Work on databases as a command: `defragment etcd-main-0`.
+pub fn maintenance(task: Maintenance, scenario: &dyn Inventory) -> String {
+    match task {
+        Maintenance::Compact => "compact all revisions".to_owned(),
+        Maintenance::Defragment(m) => format!("defragment {}", member(scenario, m)),
+        Maintenance::DisarmAlarm => "disarm the NOSPACE alarm".to_owned(),
     }
 }
 

@@ -29,7 +29,7 @@ impl Client {
                 self.requests.get(token)?;
                 let what = match answer {
                     Answer::Ok => "response",
-                    Answer::Unavailable | Answer::TooLarge => "error",
+                    Answer::Unavailable | Answer::TooLarge | Answer::NoSpace | Answer::TooManyRequests => "error",
                 };
                 Some(format!("{what} from {} arrives at {me}", name(token.member)))
             }

@@ -368,7 +368,7 @@ impl Client {
             return;
         }
         match answer {
-            Answer::Ok | Answer::TooLarge => self.finish(token, answer.into(), ctx),
+            Answer::Ok | Answer::TooLarge | Answer::NoSpace | Answer::TooManyRequests => self.finish(token, answer.into(), ctx),
             Answer::Unavailable => self.try_another(token, RequestResult::Failed, ctx),
         }
     }

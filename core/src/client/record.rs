@@ -66,6 +66,10 @@ pub enum RequestResult {
     Failed,
     /// Larger than `max_request_bytes`.
     TooLarge,
+    /// Refused by a member: the NOSPACE alarm of its cluster is on.
+    NoSpace,
+    /// Refused by a member that is too far behind with what it has to apply.
+    TooManyRequests,
     /// Turned away by an API server that works on as many as it may (429): it never reached etcd.
     Rejected,
 }
@@ -76,6 +80,8 @@ impl From<Answer> for RequestResult {
             Answer::Ok => Self::Ok,
             Answer::Unavailable => Self::Failed,
             Answer::TooLarge => Self::TooLarge,
+            Answer::NoSpace => Self::NoSpace,
+            Answer::TooManyRequests => Self::TooManyRequests,
         }
     }
 }

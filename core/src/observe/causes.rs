@@ -13,6 +13,7 @@
 
 mod compose;
 mod servers;
+mod space;
 mod waits;
 mod work;
 
@@ -29,7 +30,8 @@ use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::text;
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, MemberChange, Place, ProbeFrom, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
+use space::Alarms;
 use waits::Waits;
 use work::{NodeDeletion, PodEnd, Work};
 
@@ -78,6 +80,7 @@ enum Plan {
 struct EtcdHistory {
     incidents: VecDeque<(Time, Incident)>,
     waits: Waits,
+    alarms: Alarms,
     voters: Voters,
     leader: Option<MemberId>,
     up: Vec<bool>,
@@ -106,6 +109,8 @@ enum Incident {
     QuorumRecovered,
     Applied(MemberChange),
     PodEnds(PodEnd),
+    /// An operator has a member's database rewritten.
+    Defragments(MemberId),
     /// The node of a member was deleted, and its machine with it.
     NodeDeleted(NodeDeletion),
 }
@@ -117,6 +122,7 @@ impl Causes {
             Arc::new(EtcdHistory {
                 incidents: VecDeque::new(),
                 waits: Waits::default(),
+                alarms: Alarms::default(),
                 voters: Voters::new(c),
                 leader: c.initial_leader.map(|index| MemberId { cluster, index }),
                 up: c.members.iter().map(|m| m.initial).collect(),
@@ -135,12 +141,13 @@ impl Causes {
         let old = |at: Time| at + BEFORE < earliest;
         let history = &mut self.clusters[cluster];
         let is_old = history.incidents.front().is_some_and(|(at, _)| old(*at));
-        if !is_old && history.waits.is_empty() {
+        if !is_old && history.waits.is_empty() && history.alarms.is_empty() {
             return;
         }
         let history = Arc::make_mut(history);
         while history.incidents.pop_front_if(|(at, _)| old(*at)).is_some() {}
         history.waits.forget(old);
+        history.alarms.forget(old);
     }
 
     /// How much of a cluster is kept.
@@ -216,6 +223,7 @@ impl Causes {
     fn of_cluster(&mut self, at: Time, id: EtcdId, record: &Record) {
         let cluster = Arc::make_mut(&mut self.clusters[id]);
         cluster.waits.record(at, record);
+        cluster.alarms.record(at, record);
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => {
                 let index = member.index as usize;
@@ -258,6 +266,9 @@ impl Causes {
                     cluster.wiped[member.index as usize] = None;
                 }
                 self.happened(at, id, Incident::Applied(*change));
+            }
+            Record::Etcd(EtcdRecord::Maintenance { task: Maintenance::Defragment(member), refused: None, .. }) => {
+                self.happened(at, id, Incident::Defragments(*member));
             }
             Record::Etcd(EtcdRecord::Availability { service: Service::Quorum, up, .. }) => {
                 self.happened(at, id, if *up { Incident::QuorumRecovered } else { Incident::QuorumLost });

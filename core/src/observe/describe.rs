@@ -112,6 +112,23 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
             format!("membership change refused: {} ({why})", text::membership_change(*change, scenario))
         }
+        Record::Etcd(EtcdRecord::SpaceExceeded { member, bytes }) => {
+            format!("NOSPACE alarm: the database of {} has {}, its quota", name(*member), text::bytes(*bytes))
+        }
+        Record::Etcd(EtcdRecord::AlarmDisarmed(cluster)) => {
+            format!("{}: the NOSPACE alarm is disarmed", scenario.etcd[*cluster].name)
+        }
+        Record::Etcd(EtcdRecord::Defragmented { member, before, after, duration }) => {
+            let [before, after] = [before, after].map(|bytes| text::bytes(*bytes));
+            format!("{} has defragmented its database in {}: {before}, now {after}", name(*member), text::duration(*duration))
+        }
+        Record::Etcd(EtcdRecord::Maintenance { cluster, task, refused }) => {
+            let (cluster, task) = (&scenario.etcd[*cluster].name, text::maintenance(*task, scenario));
+            match refused {
+                None => format!("{cluster}: an operator asks for: {task}"),
+                Some(why) => format!("{cluster}: refused: {task} ({why})"),
+            }
+        }
         Record::Client(ClientRecord::Request { client, op, member, latency, result, .. }) => {
             let client = &scenario.client(*client).name;
             let (op, took) = (text::op(*op), text::duration(*latency));
@@ -120,6 +137,8 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 RequestResult::TimedOut => "timed out",
                 RequestResult::Failed => "failed",
                 RequestResult::TooLarge => "too large",
+                RequestResult::NoSpace => "refused (database space exceeded)",
+                RequestResult::TooManyRequests => "refused (too many requests)",
                 RequestResult::Rejected => return format!("{client}: {op} rejected (429): too many requests in flight"),
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
@@ -144,6 +163,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 Part::Cores => format!("the cores of {own} have {wait} of requests queued"),
                 Part::Apply => format!("{own} has {wait} of entries to apply"),
                 Part::Card => format!("the network card of {own}'s node has {wait} of data queued"),
+                Part::TooFarBehind => format!("{own} has {wait} of entries to apply and refuses requests"),
                 Part::Link(to) => format!("the path from {own} to {} has {wait} of messages queued", peer(to)),
                 Part::Loss(to) => format!("lost packets delay a message from {own} to {} by {wait}", peer(to)),
             }

@@ -8,6 +8,7 @@
 //!                                       +--> durability    committed data lost
 //!                                       +--> failovers     who took over from whom, and what was lost with it
 //!                                       +--> repair        snapshots, catch-up, membership
+//!                                       +--> space         full databases, defragmentation
 //!                                       +--> refused       changes that were asked for and denied
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
 //!                                       +--> money         who used machines and volumes, where there are prices
@@ -34,6 +35,7 @@ pub mod refused;
 pub mod repair;
 pub mod requests;
 pub mod shares;
+pub mod space;
 pub mod story;
 pub mod subject;
 pub mod tolerance;
@@ -74,6 +76,8 @@ pub struct Observers {
     pub failovers: failovers::Failovers,
     /// Snapshots, catch-up, membership.
     pub repair: repair::Repair,
+    /// Databases that were full.
+    pub space: space::Space,
     /// Changes that were refused.
     pub refused: refused::Refused,
     /// Kubernetes: APIs, pods, nodes, machines.
@@ -99,6 +103,7 @@ impl Observers {
             durability: durability::Durability::new(scenario),
             failovers: failovers::Failovers::new(scenario),
             repair: repair::Repair::new(scenario),
+            space: space::Space::new(scenario),
             refused: refused::Refused::new(scenario),
             kube: kube::Kube::new(scenario),
             cost: (!scenario.prices.providers.is_empty()).then(|| cost::CostObserver::new(scenario)),
@@ -148,6 +153,7 @@ impl Observer for Observers {
         self.durability.record(at, record);
         self.failovers.record(at, record);
         self.repair.record(at, record);
+        self.space.record(at, record);
         self.refused.record(at, record);
         self.kube.record(at, record);
         self.faults.record(at, record);

@@ -62,6 +62,10 @@ impl Observer for Refused {
             Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
                 (text::membership_change(*change, &*self.scenario), (*why).to_owned())
             }
+            Record::Etcd(EtcdRecord::Maintenance { cluster, task, refused: Some(why) }) => {
+                let cluster = &self.scenario.etcd[*cluster].name;
+                (format!("{cluster}: {}", text::maintenance(*task, &*self.scenario)), (*why).to_owned())
+            }
             _ => return,
         };
         self.rows.push(RefusedReport { at_s: seconds(at), operation, reason });

@@ -76,7 +76,7 @@ impl Requests {
             consistency,
             count: tally.counts.ok,
             timed_out: tally.counts.timed_out,
-            failed: tally.counts.failed + tally.counts.too_large,
+            failed: tally.counts.failed + tally.counts.too_large + tally.counts.no_space + tally.counts.too_many_requests,
             rejected: tally.counts.rejected,
             p50_ms: at(0.5),
             p90_ms: at(0.9),
@@ -139,6 +139,8 @@ fn count(counts: &mut RequestCounts, result: RequestResult) {
         RequestResult::TimedOut => &mut counts.timed_out,
         RequestResult::Failed => &mut counts.failed,
         RequestResult::TooLarge => &mut counts.too_large,
+        RequestResult::NoSpace => &mut counts.no_space,
+        RequestResult::TooManyRequests => &mut counts.too_many_requests,
         RequestResult::Rejected => &mut counts.rejected,
     } += 1;
 }
@@ -179,7 +181,7 @@ mod tests {
         ask(1, range, 3, RequestResult::Failed);
         ask(1, range, 0, RequestResult::Rejected);
         ask(1, range, 0, RequestResult::Rejected);
-        let all = RequestCounts { ok: 100, timed_out: 1, failed: 1, too_large: 0, rejected: 2 };
+        let all = RequestCounts { ok: 100, timed_out: 1, failed: 1, rejected: 2, ..RequestCounts::default() };
         assert_eq!(requests.totals(CLUSTER), all);
         let rows = requests.rows(CLUSTER);
         let [put, range] = &rows[..] else { panic!("{rows:?}") };

@@ -63,6 +63,14 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::Etcd(EtcdRecord::Availability { cluster: id, up, .. }) => {
             Subject { kind: Some(StoryKind::Availability), cluster: Some(cluster(*id)), about: Vec::new(), over: *up }
         }
+        Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => of(StoryKind::Snapshot, &[*member], false),
+        Record::Etcd(EtcdRecord::Defragmented { member, .. }) => of(StoryKind::Snapshot, &[*member], true),
+        Record::Etcd(EtcdRecord::AlarmDisarmed(id)) => {
+            Subject { kind: Some(StoryKind::Snapshot), cluster: Some(cluster(*id)), about: Vec::new(), over: true }
+        }
+        Record::Etcd(EtcdRecord::Maintenance { cluster: id, refused, .. }) => {
+            Subject { kind: Some(StoryKind::Snapshot), cluster: Some(cluster(*id)), about: Vec::new(), over: refused.is_none() }
+        }
         Record::Etcd(EtcdRecord::DataLost { cluster: id, .. }) => {
             Subject { kind: Some(StoryKind::Loss), cluster: Some(cluster(*id)), about: Vec::new(), over: false }
         }

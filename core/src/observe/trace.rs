@@ -233,6 +233,8 @@ impl Writer<'_> {
                     RequestResult::Failed => 2,
                     RequestResult::TooLarge => 3,
                     RequestResult::Rejected => 4,
+                    RequestResult::NoSpace => 5,
+                    RequestResult::TooManyRequests => 6,
                 });
             }
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
@@ -257,6 +259,7 @@ impl Writer<'_> {
                     Part::Link(to) => (4, Some(*to)),
                     Part::Loss(to) => (5, Some(*to)),
                     Part::Card => (6, None),
+                    Part::TooFarBehind => (7, None),
                 };
                 self.u8(tag);
                 self.option(to, Self::u8);
@@ -276,6 +279,28 @@ impl Writer<'_> {
                     Delay::OwnCard => 5,
                 });
                 self.duration(*wait);
+            }
+            Record::Etcd(EtcdRecord::SpaceExceeded { member, bytes }) => {
+                self.u8(26);
+                self.member(*member);
+                self.u64(*bytes);
+            }
+            Record::Etcd(EtcdRecord::AlarmDisarmed(cluster)) => {
+                self.u8(27);
+                self.u16(cluster.0);
+            }
+            Record::Etcd(EtcdRecord::Defragmented { member, before, after, duration }) => {
+                self.u8(28);
+                self.member(*member);
+                self.u64(*before);
+                self.u64(*after);
+                self.duration(*duration);
+            }
+            Record::Etcd(EtcdRecord::Maintenance { cluster, task, refused }) => {
+                self.u8(29);
+                self.u16(cluster.0);
+                task.trace(self.form);
+                self.option(*refused, Self::text);
             }
             Record::Etcd(EtcdRecord::DataLost { cluster, entries }) => {
                 self.u8(18);

@@ -65,6 +65,8 @@ pub fn cluster_of(record: &Record) -> Option<EtcdId> {
             | EtcdRecord::AvailabilityFrom { cluster, .. }
             | EtcdRecord::ConnectedVoters { cluster, .. }
             | EtcdRecord::DataLost { cluster, .. }
+            | EtcdRecord::AlarmDisarmed(cluster)
+            | EtcdRecord::Maintenance { cluster, .. }
             | EtcdRecord::Passive(cluster, _),
         ) => Some(*cluster),
         _ => member_of(record).map(|member| member.cluster),
@@ -89,6 +91,8 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
             | EtcdRecord::SnapshotFinished { from: member, .. }
             | EtcdRecord::MemberMoved { member, .. }
             | EtcdRecord::Backlog { member, .. }
+            | EtcdRecord::SpaceExceeded { member, .. }
+            | EtcdRecord::Defragmented { member, .. }
             | EtcdRecord::Membership {
                 change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),
                 ..
@@ -101,6 +105,8 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
             | EtcdRecord::AvailabilityFrom { .. }
             | EtcdRecord::ConnectedVoters { .. }
             | EtcdRecord::DataLost { .. }
+            | EtcdRecord::AlarmDisarmed(_)
+            | EtcdRecord::Maintenance { .. }
             | EtcdRecord::Passive(..),
         )
         | Record::FaultStarted(_)

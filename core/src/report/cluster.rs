@@ -34,6 +34,15 @@ pub struct EtcdReport {
     pub vantages: Vec<VantageReport>,
     /// Intervals without a service, in order of their start (then of kind). See [`crate::observe::availability`].
     pub outages: Vec<OutageReport>,
+    /// `--quota-backend-bytes` of its members.
+    #[serde(default)]
+    pub quota_bytes: u64,
+    /// Times in which the NOSPACE alarm was on, in order.
+    #[serde(default)]
+    pub alarms: Vec<AlarmReport>,
+    /// Databases that were rewritten without their free pages.
+    #[serde(default)]
+    pub defragmentations: Vec<DefragmentationReport>,
     /// How requests ended.
     pub requests: RequestCounts,
     /// Latency of requests, ordered by operation, target, consistency.
@@ -236,6 +245,12 @@ pub struct RequestCounts {
     pub failed: u64,
     /// Larger than `max_request_bytes`.
     pub too_large: u64,
+    /// Refused by members because the NOSPACE alarm was on ("mvcc: database space exceeded").
+    #[serde(default)]
+    pub no_space: u64,
+    /// Refused by members that had more than 5,000 committed entries to apply ("too many requests").
+    #[serde(default)]
+    pub too_many_requests: u64,
     /// Turned away by API servers that worked on as many as they may (429): they never reached etcd.
     pub rejected: u64,
 }
@@ -339,6 +354,36 @@ pub struct LossReport {
     pub entries: u64,
     /// Faults under way, in plain words.
     pub cause: String,
+}
+
+/// A time in which no member wrote what grows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AlarmReport {
+    /// Name of the member whose database was full.
+    pub member: String,
+    /// Bytes of its file then.
+    pub bytes: u64,
+    /// Since when the alarm was on, in seconds.
+    pub from_s: f64,
+    /// When it was disarmed, or the end of the run, in seconds.
+    pub to_s: f64,
+    /// Whether it was disarmed.
+    pub completed: bool,
+}
+
+/// A database that was rewritten without its free pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DefragmentationReport {
+    /// Name of the member.
+    pub member: String,
+    /// When it was done, in seconds.
+    pub at_s: f64,
+    /// How long the member applied and read nothing, in seconds.
+    pub duration_s: f64,
+    /// Bytes of the file before.
+    pub before_bytes: u64,
+    /// Bytes of the file after.
+    pub after_bytes: u64,
 }
 
 /// A database sent whole.

@@ -260,7 +260,7 @@ pub enum StoryKind {
     Member,
     /// A change of membership.
     Membership,
-    /// A database on its way, or a member that has caught up.
+    /// A database on its way, full or compacted, or a member that has caught up.
     Snapshot,
     /// A service, or an API, came or went.
     Availability,

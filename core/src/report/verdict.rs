@@ -120,6 +120,7 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
     all.extend(taken_over(cluster));
     all.push(lost(cluster));
     all.extend(leader(cluster));
+    all.extend(no_space(cluster));
     if cluster.requests.rejected > 0 {
         all.push(vec![say(format!("API servers rejected {} requests (429).", cluster.requests.rejected))]);
     }
@@ -130,6 +131,20 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
             .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, text::seconds(c.duration_s)), say(".")]),
     );
     all
+}
+
+/// Whose database was full, and what makes writes possible again.
+fn no_space(cluster: &EtcdReport) -> Option<Sentence> {
+    let first = cluster.alarms.first()?;
+    let quota = text::bytes(cluster.quota_bytes);
+    let mut sentence =
+        vec![say(format!("The database of {} ", first.member)), at(first.from_s, format!("exceeded its quota of {quota}"))];
+    sentence.push(say(if cluster.alarms.last()?.completed {
+        ": no member wrote what grows until the NOSPACE alarm was disarmed."
+    } else {
+        ": no member writes what grows until an operator compacts, defragments the members and disarms the NOSPACE alarm."
+    }));
+    Some(sentence)
 }
 
 /// Who took over: the last time it happened, and how often.

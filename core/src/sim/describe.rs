@@ -46,6 +46,11 @@ impl Simulation {
                 let cluster = &scenario.kube.clusters[operation.cluster];
                 Some(format!("{}: an operator {}", cluster.name, operation.task.describe(cluster, scenario)))
             }
+            Event::Fault(FaultEvent::Databases(index)) => {
+                let operation = scenario.maintenance[index as usize];
+                let cluster = &scenario.etcd[operation.cluster].name;
+                Some(format!("{cluster}: an operator requests: {}", text::maintenance(operation.task, scenario)))
+            }
             Event::Fault(FaultEvent::Operation(index)) => Some(format!(
                 "an operator requests: {}",
                 text::membership_change(scenario.operations[index as usize].change, scenario)

@@ -54,6 +54,8 @@ pub enum FaultEvent {
     Operation(u32),
     /// The same of the operations on clusters.
     Maintenance(u32),
+    /// The same of the operations on databases.
+    Databases(u32),
 }
 
 /// Events and records of all subsystems, each in the order in which they came.

@@ -11,8 +11,8 @@ use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
-    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, LinkPartition, MemberChange, NodeCrash,
-    NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, LinkPartition, MaintenanceOperation,
+    MemberChange, NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -25,10 +25,12 @@ impl Simulation {
             (0u32..).zip(&self.scenario.operations).map(|(index, operation)| (operation.at, FaultEvent::Operation(index)));
         let maintenance =
             (0u32..).zip(&self.scenario.kube.operations).map(|(index, operation)| (operation.at, FaultEvent::Maintenance(index)));
+        let databases =
+            (0u32..).zip(&self.scenario.maintenance).map(|(index, operation)| (operation.at, FaultEvent::Databases(index)));
         let random = (0u32..)
             .zip(&mut self.faults.processes)
             .map(|(index, process)| (Time::ZERO + process.time_to_failure(), FaultEvent::Random(index)));
-        for (at, event) in planned.chain(operations).chain(maintenance).chain(random) {
+        for (at, event) in planned.chain(operations).chain(maintenance).chain(databases).chain(random) {
             self.queue.push(at, Event::Fault(event));
         }
     }
@@ -102,6 +104,11 @@ impl Simulation {
             FaultEvent::Maintenance(index) => {
                 let operation = self.scenario.kube.operations[index as usize];
                 self.kube(|kube, ctx| kube.operate(&operation, ctx));
+            }
+            FaultEvent::Databases(index) => {
+                let MaintenanceOperation { cluster, task, .. } = self.scenario.maintenance[index as usize];
+                let (cluster, mut ctx) = self.etcd_cluster(cluster);
+                cluster.maintain(task, &mut ctx);
             }
             FaultEvent::Operation(index) => {
                 let change = self.scenario.operations[index as usize].change;

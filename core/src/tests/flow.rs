@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::report::{EtcdReport, Report};
 use crate::run;
 use crate::scenario::Scenario;
-use crate::sim::Options;
+use crate::sim::{Options, Stepping};
 
 /// A shoot that survives a zone, and a disk that is slow for 20 minutes under the leader of these.
 fn slow(etcds: &[&str], more: &Value) -> Report {
@@ -41,4 +41,51 @@ fn a_leader_with_a_slow_disk_is_replaced_wherever_api_servers_write() {
         let after = elections[0].to_s - 120.0;
         assert!(after < within_s, "{name}: after {after} s");
     }
+}
+
+/// A control plane whose users create 5 objects of 8 KiB each second; its etcd clusters have 6 MiB left.
+fn filled(traffic: &str, stepping: Stepping) -> Report {
+    let file = json!({
+        "name": "filled", "duration": "15m", "traffic": traffic, "prices": {"books": []},
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["za", "zb", "zc"], "control_plane": {"zones": ["parent"]},
+            "pools": [{"name": "cpu", "minimum": 6, "maximum": 12}],
+        }],
+        "shoots": [{
+            "name": "s", "failure_tolerance": "zone",
+            "use": {"requests": [{"name": "create", "verb": "create", "rate": "5/s", "object": "8KiB"}]},
+            "etcd": {"initial": {"database": "64MiB"}, "options": {"quota_backend_bytes": "70MiB"}},
+        }],
+        "operations": [
+            {"at": "10m", "etcd": "shoot--garden--s/etcd-main", "compact": {}},
+            {"at": "10m10s", "etcd": "shoot--garden--s/etcd-main", "disarm_alarm": {}},
+        ],
+    });
+    let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+    let report = run::run_checked(&scenario, 1, Options { stepping, ..Options::default() }, &mut |_, _| {});
+    assert!(report.violations.is_empty(), "{:?}", report.violations);
+    report
+}
+
+/// What flows fills a database at the moment at which single requests do. What lives there stays after a compaction.
+#[test]
+fn what_flows_reaches_the_quota_as_requests_do() {
+    const MAIN: &str = "shoot--garden--s/etcd-main";
+    let report = filled("flows", Stepping::FastForward);
+    let [flows, requests] = [&report, &filled("requests", Stepping::FastForward)].map(|report| report.etcd[MAIN].clone());
+    let all = serde_json::to_string(&filled("flows", Stepping::EveryEvent).etcd).expect("a report is JSON");
+    assert_eq!(all, serde_json::to_string(&report.etcd).expect("a report is JSON"));
+    for etcd in [&flows, &requests] {
+        let from: Vec<f64> = etcd.alarms.iter().map(|alarm| alarm.from_s).collect();
+        assert_eq!(from.len(), 2, "{:?}", etcd.alarms);
+        // Free pages of what was superseded before are used first. Those that the compaction frees do not count.
+        assert!((150.0..165.0).contains(&from[0]) && (610.0..612.0).contains(&from[1]), "{from:?}");
+        assert!(etcd.members.iter().all(|member| member.database_bytes.abs_diff(70 << 20) < 20_000), "{:?}", etcd.members);
+        let refused_s = 610.0 - from[0] + 900.0 - from[1];
+        assert!((etcd.write_unavailable_s - refused_s).abs() < 1.0, "{} and {refused_s}", etcd.write_unavailable_s);
+    }
+    assert!((flows.alarms[0].from_s - requests.alarms[0].from_s).abs() < 6.0, "{:?}, {:?}", flows.alarms, requests.alarms);
+    let api = &report.api["shoot--garden--s"].outages;
+    assert!(api.iter().any(|outage| outage.root_cause.contains("exceeded its quota of 70 MiB; NOSPACE alarm")), "{api:?}");
 }

@@ -11,3 +11,4 @@ pub mod faults;
 pub mod kube;
 pub mod modes;
 pub mod schedules;
+mod space;

@@ -60,6 +60,13 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
         "operations": operations,
         "etcd": clusters,
     });
+    let mut more = Dice::new("space", number);
+    if more.percent(40) {
+        let members: Vec<String> = (0..members).map(|k| format!("m{k}")).filter(|name| !transient.contains(name)).collect();
+        let work = super::space::operations("etcd", &members, active, None, &mut more);
+        file["operations"].as_array_mut().into_iter().for_each(|all| all.extend(work.clone()));
+        file["etcd"][0]["options"]["quota_backend_bytes"] = json!(format!("{}kB", more.between(1_049, 40_000)));
+    }
     if dice.percent(20) {
         file["random_faults"] = json!([{
             "nodes": "all", "every": {"exponential": ms(active / 2)}, "repair": {"lognormal": {"median": "5s", "sigma": 1.0}},

@@ -52,7 +52,24 @@ pub fn schedule(number: u64) -> Value {
         "operations": operations,
     });
     cards::add(&mut file, number);
+    space(&mut file, &world, &transient, &mut Dice::new("space", number));
     file
+}
+
+/// A quota that the load may reach, where members neither come nor go; and work on databases.
+fn space(file: &mut Value, world: &World, transient: &[String], dice: &mut Dice) {
+    let limited = transient.is_empty() && dice.percent(40);
+    if limited {
+        let initial = file["etcd"][0]["initial"]["database"].as_str().and_then(|size| size.strip_suffix("kB")?.parse().ok());
+        let quota = initial.unwrap_or(0).max(1_049) + dice.between(50, 1_500);
+        file["etcd"][0]["options"]["quota_backend_bytes"] = json!(format!("{quota}kB"));
+    }
+    if limited || dice.percent(20) {
+        let members: Vec<String> = (0..world.members).map(|k| format!("m{k}")).filter(|name| !transient.contains(name)).collect();
+        let calm = limited.then_some(world.active + CALM - LAST_PUTS);
+        let more = super::space::operations("etcd", &members, world.active, calm, dice);
+        file["operations"].as_array_mut().into_iter().for_each(|all| all.extend(more.clone()));
+    }
 }
 
 /// What a schedule plays in.

@@ -31,7 +31,8 @@ pub(crate) fn request_bytes(command: Command) -> u64 {
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
         Command::Flowing { request_bytes, .. } => request_bytes.into(),
-        Command::Compact => HEADER + field(COMPACTION),
+        Command::Compact | Command::CompactAll => HEADER + field(COMPACTION),
+        Command::Alarm(_) | Command::Disarm => HEADER + field(ALARM),
         // Id, type, member id and the member as JSON with its URLs.
         Command::Conf(_) => 200,
     }
@@ -42,6 +43,9 @@ pub(crate) const GRANT: u64 = 12;
 
 /// Bytes of `etcdserverpb.CompactionRequest`: a revision.
 const COMPACTION: u64 = 6;
+
+/// Bytes of `etcdserverpb.AlarmRequest`: an action, a member's id of 64 bits, and which alarm.
+const ALARM: u64 = 14;
 
 /// Bytes of `etcdserverpb.TxnRequest` as API servers write (apiserver `storage/etcd3/store.go`): key and revision are compared, the object
 /// is put or deleted, and where the comparison fails the key is read (not of a new object); 9 B of tags and lengths each.

@@ -77,6 +77,12 @@ pub enum Command {
     },
     /// Frees the revisions that were superseded before the compaction before it.
     Compact,
+    /// Frees all revisions that were superseded.
+    CompactAll,
+    /// The database of this member is full: the NOSPACE alarm.
+    Alarm(u8),
+    /// The alarm is off.
+    Disarm,
 }
 
 impl Command {
@@ -131,6 +137,9 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
         Command::Conf(ConfChange::AddLearner(index)) => 5 | u64::from(index) << 8,
         Command::Conf(ConfChange::Remove(index)) => 6 | u64::from(index) << 8,
         Command::Compact => 12,
+        Command::CompactAll => 13,
+        Command::Alarm(index) => 14 | u64::from(index) << 8,
+        Command::Disarm => 15,
         Command::Flowing { .. } => {
             let entry = Entry { term, chain: 0, token, command };
             return before.wrapping_add(entry.flow_step().expect("it flows"));

@@ -2,7 +2,7 @@
 
 use super::CheckCtx;
 use crate::error::{did_you_mean, one_of, quote};
-use crate::etcd::{EtcdClusterSpec, Operation};
+use crate::etcd::{EtcdClusterSpec, MaintenanceOperation, Operation};
 use crate::etcd_member::RawMember;
 use crate::ids::{EtcdId, MemberId, TiVec, VolumeId};
 use crate::topology::Disk;
@@ -47,6 +47,7 @@ impl MemberLifetime {
 pub(crate) struct Members {
     pub(crate) clusters: TiVec<EtcdId, EtcdClusterSpec>,
     pub(crate) operations: Vec<Operation>,
+    pub(crate) maintenance: Vec<MaintenanceOperation>,
     /// Per cluster, in the order of [`EtcdClusterSpec::members`].
     pub(crate) lifetimes: TiVec<EtcdId, Vec<MemberLifetime>>,
     /// The disk of each cluster's own volumes, and where the file says so.

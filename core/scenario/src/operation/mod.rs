@@ -5,13 +5,17 @@
 //! makes its form), what is checked, what it becomes, and how it reads.
 //!
 //! ```text
-//!                         Members  an etcd cluster gets, loses or promotes a member --> MemberChange
-//! RawOperationKind ------ Shoot    Gardener changes a shoot                         --> ShootChange
-//!                         Cluster  a Kubernetes cluster rolls or drains             --> Task
+//!                         Members    an etcd cluster gets, loses or promotes a member       --> MemberChange
+//!                         Databases  its databases are compacted, defragmented, disarmed    --> Maintenance
+//! RawOperationKind ------ Shoot      Gardener changes a shoot                               --> ShootChange
+//!                         Cluster    a Kubernetes cluster rolls or drains                   --> Task
 //! ```
 
 mod add_member;
+mod compact;
 mod ctx;
+mod defragment;
+mod disarm_alarm;
 mod drain_node;
 mod migrate_shoot;
 mod owner;
@@ -24,7 +28,7 @@ mod set_failure_tolerance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::etcd::MemberChange;
+use crate::etcd::{Maintenance, MemberChange};
 use crate::inventory::Inventory;
 use crate::kube::gardener::FailureTolerance;
 use crate::kube::{KubeClusterSpec, Task};
@@ -36,7 +40,9 @@ mod prelude {
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
 
-    pub(super) use super::{ClusterOperation, MemberOperation, OperationCtx, ShootChange, ShootOperation, TaskSubject};
+    pub(super) use super::{
+        ClusterOperation, DatabaseOperation, MemberOperation, OperationCtx, ShootChange, ShootOperation, TaskSubject,
+    };
     pub(super) use crate::inventory::Inventory;
     pub(super) use crate::kube::{KubeClusterSpec, Task};
 }
@@ -46,6 +52,7 @@ mod prelude {
 macro_rules! operations {
     (
         Members { $($(#[$member_doc:meta])* $member_title:literal $member:ident($member_module:ident),)+ }
+        Databases { $($(#[$data_doc:meta])* $data_title:literal $data:ident($data_module:ident),)+ }
         Shoot { $($(#[$shoot_doc:meta])* $shoot_title:literal $shoot:ident($shoot_module:ident),)+ }
         Cluster { $($(#[$doc:meta])* $title:literal $kind:ident($module:ident) -> $task:ident,)+ }
     ) => {
@@ -54,6 +61,7 @@ macro_rules! operations {
         #[serde(rename_all = "snake_case")]
         pub enum RawOperationKind {
             $($(#[$member_doc])* #[schemars(title = $member_title)] $member($member_module::Raw),)+
+            $($(#[$data_doc])* #[schemars(title = $data_title)] $data($data_module::Raw),)+
             $($(#[$doc])* #[schemars(title = $title)] $kind($module::Raw),)+
             $($(#[$shoot_doc])* #[schemars(title = $shoot_title)] $shoot($shoot_module::Raw),)+
         }
@@ -63,6 +71,7 @@ macro_rules! operations {
             pub(crate) const fn word(&self) -> &'static str {
                 match self {
                     $(Self::$member(_) => stringify!($member_module),)+
+                    $(Self::$data(_) => stringify!($data_module),)+
                     $(Self::$shoot(_) => stringify!($shoot_module),)+
                     $(Self::$kind(_) => stringify!($module),)+
                 }
@@ -72,6 +81,7 @@ macro_rules! operations {
             pub(crate) fn of(&self) -> Of<'_> {
                 match self {
                     $(Self::$member(raw) => Of::Members(raw),)+
+                    $(Self::$data(raw) => Of::Databases(raw),)+
                     $(Self::$shoot(raw) => Of::Shoot(raw),)+
                     $(Self::$kind(raw) => Of::Cluster(raw),)+
                 }
@@ -105,6 +115,15 @@ operations! {
         /// Promote a learner to a voter.
         "promote a learner of etcd" PromoteMember(promote_member),
     }
+    Databases {
+        /// Drop all superseded revisions of an etcd cluster (`etcdctl compact`): their pages are free, and the files stay as large as they
+        /// are.
+        "compact the revisions of etcd" Compact(compact),
+        /// Rewrite the database of a member without its free pages (`etcdctl defrag`). Meanwhile the member applies and reads nothing.
+        "defragment a member of etcd" Defragment(defragment),
+        /// Disarm the NOSPACE alarm (`etcdctl alarm disarm`). A member whose file is still too large raises it again.
+        "disarm the alarm of etcd" DisarmAlarm(disarm_alarm),
+    }
     Shoot {
         /// Change the failure tolerance of a shoot's control plane. Gardener denies changes that GEP-20 does not allow.
         "change a shoot's failure tolerance" SetFailureTolerance(set_failure_tolerance),
@@ -125,6 +144,8 @@ operations! {
 pub(crate) enum Of<'a> {
     /// The members of an etcd cluster.
     Members(&'a dyn MemberOperation),
+    /// The databases of an etcd cluster.
+    Databases(&'a dyn DatabaseOperation),
     /// A shoot of Gardener.
     Shoot(&'a dyn ShootOperation),
     /// A Kubernetes cluster.
@@ -135,6 +156,12 @@ pub(crate) enum Of<'a> {
 pub(crate) trait MemberOperation {
     /// The change, if it can be made then; errors are reported to `ctx`.
     fn change(&self, ctx: &mut MembersCtx<'_, '_>) -> Option<MemberChange>;
+}
+
+/// An operation on the databases of an etcd cluster.
+pub(crate) trait DatabaseOperation {
+    /// The work, if it can be asked for then; errors are reported to `ctx`.
+    fn task(&self, ctx: &mut MembersCtx<'_, '_>) -> Option<Maintenance>;
 }
 
 /// An operation on a shoot.

@@ -94,6 +94,15 @@ pub struct RawOptions {
     /// `--max-request-bytes`.
     #[schemars(extend("x-min" = "1B", "x-max" = "1GiB", "x-source" = ETCD))]
     pub max_request_bytes: Size,
+    /// `--quota-backend-bytes`: a member whose database would grow beyond it raises the NOSPACE alarm, and all members refuse what grows
+    /// until an operator has disarmed it. The size of the file counts, free pages included: only `defragment` makes it smaller.
+    #[schemars(extend(
+        "x-min" = "1MiB",
+        "x-max" = "4TiB",
+        "x-default" = "2GiB; 8GiB in seeds and shoots; twice the initial database where that is more",
+        "x-source" = "etcd-io/etcd@c34dc7ee: server/storage/quota.go; gardener/etcd-druid@5b90b4a7: 8Gi"
+    ))]
+    pub quota_backend_bytes: Option<Size>,
     /// Time after which the server fails a request that it cannot finish.
     #[schemars(extend(
         "x-min" = "1ms",
@@ -145,6 +154,7 @@ impl Default for RawOptions {
             max_inflight: etcd.max_inflight,
             max_append_bytes: Size(etcd.max_append_bytes),
             max_request_bytes: Size(etcd.max_request_bytes),
+            quota_backend_bytes: None,
             request_timeout: None,
             read_index_retry: Span(etcd.read_index_retry),
             strict_reconfig_check: etcd.strict_reconfig_check,

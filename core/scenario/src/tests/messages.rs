@@ -329,6 +329,21 @@ fn operations() {
     );
     check(
         "/operations/-",
+        json!({"at": "1m", "defragment": "m5"}),
+        "operations[0].defragment: expected a member of the cluster at that time: \"m0\", \"m1\" or \"m2\" (did you mean \"m0\"?); found \"m5\"",
+    );
+    check(
+        "/operations/-",
+        json!({"at": "1m", "compact": {"revision": 7}}),
+        "operations[0].compact.revision: expected an object without fields; found the unknown field \"revision\"",
+    );
+    check(
+        "/etcd/0/options",
+        json!({"quota_backend_bytes": "1kB"}),
+        "etcd[0].options.quota_backend_bytes: expected 1MiB to 4TiB; found \"1kB\"",
+    );
+    check(
+        "/operations/-",
         json!({"at": "1m", "promote_member": "m1"}),
         "operations[0].promote_member: expected a learner; found \"m1\", which has a vote",
     );
@@ -340,8 +355,20 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "evict_member": "m1"}),
-        "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
+        "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `compact`, `defragment`, `disarm_alarm`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
     );
+    // In the order of time; also of members that are pods.
+    let scenario = fine(
+        "/operations",
+        json!([
+            {"at": "3m", "disarm_alarm": {}},
+            {"at": "1m", "compact": {}},
+            {"at": "2m", "defragment": "m1"},
+        ]),
+    );
+    let tasks: Vec<Maintenance> = scenario.maintenance.iter().map(|operation| operation.task).collect();
+    let m1 = crate::ids::MemberId { cluster: crate::ids::EtcdId(0), index: 1 };
+    assert_eq!(tasks, [Maintenance::Compact, Maintenance::Defragment(m1), Maintenance::DisarmAlarm]);
     // Out of order in the file; a name comes again with a volume of its own; a promotion may be refused, and is asked for again.
     let scenario = fine(
         "/operations",

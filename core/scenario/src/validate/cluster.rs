@@ -1,6 +1,7 @@
 //! Kubernetes clusters without Gardener: their control planes and nodes are made as those of seeds, their workloads as the file says.
 
 use super::deploy::deploy;
+use super::etcd::ETCD_QUOTA;
 use super::kube::{Builder, card, resources, usual_labels};
 use super::labels::requirements;
 use super::usage;
@@ -63,8 +64,8 @@ pub(super) fn validate(
         }
         lowering.mark(ctx, &path, &cluster.mark);
         let (site, has_machines) = (cluster.site(), has(RawLeased::MachineControllerManager));
-        let mut site =
-            Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines }.build(k, members, etcd_names);
+        let mut site = Builder { ctx, raw: &site, path: path.clone(), topology, lowering, has_machines, quota: ETCD_QUOTA }
+            .build(k, members, etcd_names);
         if cluster.control_plane_nodes {
             register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
         }

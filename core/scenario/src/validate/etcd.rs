@@ -6,7 +6,7 @@ use super::options::options;
 use super::passive;
 use super::topology::disk;
 use crate::error::{one_of, quote};
-use crate::etcd::{EtcdClusterSpec, Member, MemberChange, Operation};
+use crate::etcd::{EtcdClusterSpec, MaintenanceOperation, Member, MemberChange, Operation};
 use crate::ids::{EtcdId, MemberId, NodeId, TiVec, VolumeId};
 use crate::kube::{Role, Workload};
 use crate::lowering::{CheckCtx, MAX_MEMBERS_EVER, MemberLifetime, Members, Names, Topology, quoted};
@@ -18,6 +18,11 @@ use crate::topology::{Disk, Volume};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::time::Time;
 
+/// `DefaultQuotaBytes` of etcd.
+pub(super) const ETCD_QUOTA: u64 = 2 << 30;
+/// What etcd-druid gives the etcd clusters of Gardener.
+pub(super) const DRUID_QUOTA: u64 = 8 << 30;
+
 /// Volumes in all, those of members included.
 const MAX_VOLUMES: usize = 60_000;
 
@@ -27,7 +32,13 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut
     for (c, cluster) in raw.etcd.iter().enumerate() {
         names.add(ctx, &format!("etcd[{c}].name"), cluster.name.as_str(), c);
     }
-    let mut all = Members { clusters: TiVec::new(), operations: Vec::new(), lifetimes: TiVec::new(), disks: TiVec::new() };
+    let mut all = Members {
+        clusters: TiVec::new(),
+        operations: Vec::new(),
+        maintenance: Vec::new(),
+        lifetimes: TiVec::new(),
+        disks: TiVec::new(),
+    };
     for (c, cluster) in raw.etcd.iter().enumerate() {
         initial(ctx, c, cluster, &mut all);
     }
@@ -49,7 +60,7 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &mut
 /// The cluster as it is when the run starts; where its members are comes later.
 fn initial(ctx: &mut CheckCtx<'_>, c: usize, raw: &RawEtcdCluster, all: &mut Members) {
     let path = format!("etcd[{c}]");
-    let options = options(ctx, &format!("{path}.options"), &raw.options);
+    let options = options(ctx, &format!("{path}.options"), &raw.options, (ETCD_QUOTA, raw.initial.database.0));
     if raw.options.answers_before_sync && raw.mode != RawMode::Quorum {
         ctx.error(
             &format!("{path}.options.answers_before_sync"),
@@ -135,15 +146,26 @@ pub(super) fn operations(
         if at >= ctx.end {
             ctx.error(&format!("{path}.at"), quoted(operation.at), "a time before the end of the run (`duration`)");
         }
-        let Of::Members(asked) = operation.change.of() else { continue };
+        let of = operation.change.of();
+        if !matches!(of, Of::Members(_) | Of::Databases(_)) {
+            continue;
+        }
         let only = || if let [only] = raw.etcd.as_slice() { Some(only.name.as_str()) } else { None };
         let Some(c) = only_or_named(ctx, &path, operation.etcd.as_deref().or_else(only), clusters) else { continue };
         let cluster = EtcdId::from(c);
-        if passive::no_operations(ctx, &path, &all.clusters[cluster]) {
+        if matches!(of, Of::Members(_)) && passive::no_operations(ctx, &path, &all.clusters[cluster]) {
             continue;
         }
         let (path, lifetimes) = (format!("{path}.{}", operation.change.word()), &mut all.lifetimes[cluster]);
-        let change = asked.change(&mut MembersCtx { ctx, path: &path, cluster, at, lifetimes });
+        let mut members = MembersCtx { ctx, path: &path, cluster, at, lifetimes };
+        let change = match of {
+            Of::Members(asked) => asked.change(&mut members),
+            Of::Databases(asked) => {
+                all.maintenance.extend(asked.task(&mut members).map(|task| MaintenanceOperation { at, cluster, task }));
+                None
+            }
+            Of::Shoot(_) | Of::Cluster(_) => None,
+        };
         if let (Some(MemberChange::Add(id)), RawOperationKind::AddMember(member)) = (change, &operation.change) {
             let (place, own) = &all.disks[cluster];
             if !ctx.copies(&format!("{place}.fsync"), &own.fsync, 1) {
@@ -272,10 +294,16 @@ pub(super) struct EtcdPlacement<'a> {
 }
 
 impl ManagedEtcd {
-    pub(super) fn new(ctx: &mut CheckCtx<'_>, path: &str, options: &RawOptions, initial: &RawInitial, disk: &RawDisk) -> Self {
+    pub(super) fn new(
+        ctx: &mut CheckCtx<'_>,
+        path: &str,
+        (options, usual_quota): (&RawOptions, u64),
+        initial: &RawInitial,
+        disk: &RawDisk,
+    ) -> Self {
         let number = |name: &str| name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
         Self {
-            options: self::options(ctx, &format!("{path}.options"), options),
+            options: self::options(ctx, &format!("{path}.options"), options, (usual_quota, initial.database.0)),
             disk: self::disk(ctx, &format!("{path}.disk"), disk),
             path: path.to_owned(),
             leader: match initial.leader.as_deref() {

@@ -5,7 +5,7 @@
 //! ```
 
 use super::deploy::deploy;
-use super::etcd::{ManagedEtcd, make_etcd};
+use super::etcd::{DRUID_QUOTA, ManagedEtcd, make_etcd};
 use super::kube::{MULTI_ZONAL, TWO_ZONES};
 use super::planned_changes::{PlannedChange, ShootStates, asked, later_forms};
 use super::shoot_etcd::EtcdStatefulSet;
@@ -158,8 +158,13 @@ impl ShootPlacement<'_> {
             let components =
                 planned(ctx, self.lowering, (&path, "components"), &profile::SHOOT, &entry.components, entry.only_listed);
             essential(ctx, &path, &components);
-            let mut etcd =
-                ManagedEtcd::new(ctx, &format!("{path}.etcd"), &entry.etcd.options, &entry.etcd.initial, &entry.etcd.disk);
+            let mut etcd = ManagedEtcd::new(
+                ctx,
+                &format!("{path}.etcd"),
+                (&entry.etcd.options, DRUID_QUOTA),
+                &entry.etcd.initial,
+                &entry.etcd.disk,
+            );
             etcd.regional = entry.etcd.volumes == RawVolumes::Regional;
             etcd.pair = passive::of_shoot(ctx, &path, entry, &etcd.options);
             if etcd.regional && entry.recovery == Recovery::Move {

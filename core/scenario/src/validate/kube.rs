@@ -1,6 +1,6 @@
 //! Seeds: their control planes, worker pools and nodes.
 
-use super::etcd::{EtcdPlacement, ManagedEtcd};
+use super::etcd::{DRUID_QUOTA, EtcdPlacement, ManagedEtcd};
 use super::labels::{labels, reserved};
 use super::usage::behind_cluster;
 use crate::error::quote;
@@ -73,7 +73,8 @@ pub(super) fn seeds(
             continue;
         }
         lowering.mark(ctx, &path, &seed.mark);
-        let mut site = Builder { ctx, raw: seed, path, topology, lowering, has_machines: true }.build(s, members, etcd_names);
+        let mut site = Builder { ctx, raw: seed, path, topology, lowering, has_machines: true, quota: DRUID_QUOTA }
+            .build(s, members, etcd_names);
         site.valid = ctx.errors.len() == errors;
         lowering.clusters.push(site);
     }
@@ -132,6 +133,8 @@ pub(super) struct Builder<'a, 'b> {
     pub(super) lowering: &'a mut ClusterDrafts,
     /// Machine objects stand behind its nodes.
     pub(super) has_machines: bool,
+    /// Quota of its etcd, unless the file says otherwise.
+    pub(super) quota: u64,
 }
 
 impl Builder<'_, '_> {
@@ -219,7 +222,7 @@ impl Builder<'_, '_> {
     fn etcd(&mut self, hosts: &[NodeId], members: &mut Members, etcd_names: &mut Names) -> EtcdId {
         let raw = &self.raw.control_plane;
         let path = format!("{}.control_plane", self.path);
-        let managed = ManagedEtcd::new(self.ctx, &path, &raw.options, &raw.initial, &raw.disk);
+        let managed = ManagedEtcd::new(self.ctx, &path, (&raw.options, self.quota), &raw.initial, &raw.disk);
         managed.check_leader(self.ctx, "etcd", hosts.len());
         let placed = EtcdPlacement { home: self.raw.name.as_str(), set: "etcd", nodes: hosts, pods: false, later: 0, turns: 1 };
         members.manage(self.ctx, &managed, &placed, self.topology, etcd_names)

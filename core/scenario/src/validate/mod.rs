@@ -78,6 +78,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         faults,
         random_faults,
         operations: members.operations,
+        maintenance: members.maintenance,
         probe,
         expect,
         observe_at,

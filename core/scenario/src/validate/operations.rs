@@ -23,7 +23,7 @@ pub(super) fn validate(
         let path = format!("operations[{o}].{}", operation.change.word());
         let mut found = OperationCtx { ctx, path: &path, seeds, clusters, lowering, shoots };
         let tasks: Vec<(usize, Task)> = match operation.change.of() {
-            Of::Members(_) => continue,
+            Of::Members(_) | Of::Databases(_) => continue,
             Of::Shoot(asked) => {
                 asked.check(&mut found);
                 found.owner(&RawOwner::Shoot(asked.shoot().to_owned()));

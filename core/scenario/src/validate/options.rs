@@ -7,7 +7,13 @@ use crate::raw::{RawBackend, RawCost, RawOptions};
 use crate::units::Span;
 use zonefall_kernel::time::Duration;
 
-pub(super) fn options(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOptions) -> EtcdOptions {
+/// The options of an etcd cluster that holds so much at the start. `usual_quota` is what whoever runs it gives it.
+pub(super) fn options(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    raw: &RawOptions,
+    (usual_quota, database_bytes): (u64, u64),
+) -> EtcdOptions {
     let (heartbeat, election) = (raw.heartbeat_interval.0, raw.election_timeout.0);
     if election < heartbeat * 5 {
         let expected = format!("at least 5 x heartbeat_interval, {}, as etcd itself demands", Span(heartbeat * 5));
@@ -29,6 +35,7 @@ pub(super) fn options(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawOptions) -> E
         max_inflight: raw.max_inflight,
         max_append_bytes: raw.max_append_bytes.0,
         max_request_bytes: raw.max_request_bytes.0,
+        quota_bytes: raw.quota_backend_bytes.map_or_else(|| usual_quota.max(database_bytes.saturating_mul(2)), |size| size.0),
         request_timeout: raw.request_timeout.map_or(Duration::from_secs(5) + election * 2, |span| span.0),
         rpc_overhead: raw.rpc_overhead.0,
         read_index_retry: raw.read_index_retry.0,

@@ -122,6 +122,7 @@ impl Causes {
         // What was asked for comes before the pods that it ended.
         let first_end = told.iter().position(|clause| clause.ends_pod).unwrap_or(told.len());
         told.splice(first_end..first_end, self.planned(outage.cluster, outage.from).map(Clause::from));
+        told.extend(self.no_space(outage).map(Clause::from));
         told.extend(self.busy(outage).filter(|_| outage.late).map(Clause::from));
         told.extend(self.snapshot(outage).map(Clause::from));
         if explains && told.is_empty() {
@@ -152,6 +153,9 @@ impl Causes {
                     return Some((at, Clause { ends_pod: true, ..self.describe_end(end).into() }));
                 }
                 Incident::NodeDeleted(deletion) => return Some((at, self.describe_deletion(deletion).into())),
+                Incident::Defragments(member) => {
+                    return Some((at, Clause::about(format!("{} was defragmented", self.name(member)), member)));
+                }
                 Incident::Applied(change) => change,
                 _ => return None,
             };
@@ -324,6 +328,7 @@ impl Causes {
             (None, Some((at, over))) => clauses.push(format!("{over}{}", after(at, outage))),
             (None, None) => {}
         }
+        clauses.extend(self.disarmed(outage).map(|at| format!("alarm disarmed{}", after(at, outage))));
         let elected = during().find_map(|(at, h)| if let Incident::Elected(m, _) = h { Some((at, m)) } else { None });
         if let Some((at, member)) = elected.filter(|_| !matches!(outage.service, Service::ReadSerializable | Service::Quorum)) {
             let again = if lost == Some(member) { " again" } else { "" };

@@ -88,17 +88,17 @@ impl Causes {
     pub(super) fn busy(&self, outage: &Outage) -> Option<String> {
         let least = if outage.late { self.scenario.probe.deadline / 4 } else { Duration::ZERO };
         let end = if outage.late { outage.to.unwrap_or(Time::MAX) } else { outage.from };
-        let mut all: BTreeMap<String, (Duration, Wait)> = BTreeMap::new();
+        let mut all: BTreeMap<(bool, String), (Duration, Wait)> = BTreeMap::new();
         for &(at, wait, time) in &self.clusters[outage.cluster].waits.long {
-            let meets = at <= end && at + time + BEFORE >= outage.from && time >= least;
+            let meets = at <= end && at + time + BEFORE >= outage.from && (time >= least || wait.refuses());
             if let (true, Some(what)) = (meets && wait.concerns(outage), self.what(wait)) {
-                let known = all.entry(what).or_insert((time, wait));
+                let known = all.entry((wait.refuses(), what)).or_insert((time, wait));
                 *known = if time > known.0 { (time, wait) } else { *known };
             }
         }
-        let (longest, wait) = all.values().max_by_key(|(time, _)| *time).copied()?;
+        let (longest, wait) = all.values().max_by_key(|(time, wait)| (wait.refuses(), *time)).copied()?;
         let alike = all.iter().filter(|(_, (time, other))| other.is_like(wait) && *time * 2 >= longest);
-        let names: Vec<&String> = alike.map(|(name, _)| name).collect();
+        let names: Vec<&String> = alike.map(|((_, name), _)| name).collect();
         Some(wait.told(&names, longest))
     }
 
@@ -108,7 +108,9 @@ impl Causes {
         let peer = |member: MemberId, index| MemberId { index, ..member };
         let zone = |member: MemberId| self.clusters[member.cluster].zones[member.index as usize];
         match wait {
-            Wait::Member(member, Part::Log | Part::Database | Part::Cores | Part::Apply) => Some(name(member)),
+            Wait::Member(member, Part::Log | Part::Database | Part::Cores | Part::Apply | Part::TooFarBehind) => {
+                Some(name(member))
+            }
             Wait::Member(member, Part::Card) | Wait::Client(.., member, Delay::Card) => Some(self.node(member)),
             Wait::Client(client, .., Delay::OwnCard) => Some(self.machine(client)),
             Wait::Member(member, Part::Link(to)) => Some(format!("from {} to {}", name(member), name(peer(member, to)))),
@@ -208,6 +210,9 @@ impl Wait {
             ),
             Self::Member(_, Part::Cores) => format!("the cores of {all} have {time} of requests queued"),
             Self::Member(_, Part::Apply) => format!("{all} {} {time} of entries to apply", s("has", "have")),
+            Self::Member(_, Part::TooFarBehind) => {
+                format!("{all} had more than 5,000 entries to apply (too many requests)")
+            }
             Self::Member(_, Part::Link(_)) | Self::Client(.., Delay::Link) => {
                 format!("the {} {all} {} {time} of messages queued", s("path", "paths"), s("has", "have"))
             }
@@ -228,8 +233,13 @@ impl Wait {
                 !matches!(outage.service, Service::ReadSerializable | Service::Quorum)
             }
             // Members lose their leader for what holds up heartbeats.
-            Self::Member(_, Part::Database | Part::Cores | Part::Apply) | Self::Client(..) => outage.late,
+            Self::Member(_, Part::Database | Part::Cores | Part::Apply | Part::TooFarBehind) | Self::Client(..) => outage.late,
         }
+    }
+
+    /// Whether requests do not wait for it, but are refused.
+    const fn refuses(self) -> bool {
+        matches!(self, Self::Member(_, Part::TooFarBehind))
     }
 
     /// Whether it is of the same kind.

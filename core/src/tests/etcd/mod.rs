@@ -8,6 +8,7 @@ mod links;
 mod membership;
 mod passive;
 mod pauses;
+mod space;
 mod streams;
 mod volumes;
 mod watches;

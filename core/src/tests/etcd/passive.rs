@@ -273,6 +273,7 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     // The one that takes over fails while it restores: it goes on where the bucket is.
     let mut scenario = hot();
     scenario.etcd[CLUSTER].database_bytes = 8 << 30;
+    scenario.etcd[CLUSTER].options.quota_bytes = 16 << 30;
     scenario.etcd[CLUSTER].passive.as_mut().unwrap().backup.as_mut().unwrap().full_period = Duration::from_secs(120);
     fault(&mut scenario, 10 * MINUTE, 15 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
     fault(&mut scenario, 12 * MINUTE, MINUTE, Fault::ZonePower(ZonePower(ZONE_B)));

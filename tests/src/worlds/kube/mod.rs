@@ -109,7 +109,25 @@ pub fn world(number: u64) -> Value {
     }
     clusters::add(&mut file, number, plan.length);
     cards::add(&mut file, number);
+    space(&mut file, plan.length, &mut Dice::new("space", number));
     file
+}
+
+/// Shoots whose databases may be full soon, and work on that of the cluster without Gardener.
+fn space(file: &mut Value, length: u64, dice: &mut Dice) {
+    for shoot in file["shoots"].as_array_mut().into_iter().flatten() {
+        if dice.percent(15) {
+            shoot["etcd"]["options"]["quota_backend_bytes"] = json!(format!("{}KiB", (64 << 10) + dice.between(1, 4_000)));
+        }
+    }
+    if dice.percent(40) {
+        // Its members may come and go.
+        let etcd = format!("{}/etcd", clusters::NAME);
+        let changes = file["operations"].as_array().into_iter().flatten().any(|operation| operation["etcd"] == etcd);
+        let members = if changes { Vec::new() } else { vec!["etcd-0".to_owned()] };
+        let work = super::space::operations(&etcd, &members, length, None, dice);
+        file["operations"].as_array_mut().into_iter().for_each(|all| all.extend(work.clone()));
+    }
 }
 
 impl Plan {

@@ -1,0 +1,17 @@
+//! The superseded revisions of an etcd cluster are dropped (`etcdctl compact`, to the current revision).
+
+use super::MembersCtx;
+use super::prelude::*;
+use crate::etcd::Maintenance;
+
+/// Nothing more to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Raw {}
+
+impl DatabaseOperation for Raw {
+    fn task(&self, _: &mut MembersCtx<'_, '_>) -> Option<Maintenance> {
+        Some(Maintenance::Compact)
+    }
+}

@@ -1,0 +1,17 @@
+//! Members of an etcd cluster may write again (`etcdctl alarm disarm`, of each alarm that is on).
+
+use super::MembersCtx;
+use super::prelude::*;
+use crate::etcd::Maintenance;
+
+/// Nothing more to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Raw {}
+
+impl DatabaseOperation for Raw {
+    fn task(&self, _: &mut MembersCtx<'_, '_>) -> Option<Maintenance> {
+        Some(Maintenance::DisarmAlarm)
+    }
+}

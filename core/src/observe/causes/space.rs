@@ -1,0 +1,59 @@
+//! Databases that were full: no member wrote what grows until the NOSPACE alarm was disarmed.
+
+use super::{Causes, Outage};
+use crate::ids::MemberId;
+use crate::kernel::time::Time;
+use crate::record::{EtcdRecord, Record, Service};
+use crate::scenario::text;
+
+/// The NOSPACE alarms of one cluster: who raised each, since when and until when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Alarms(Vec<(MemberId, Time, Option<Time>)>);
+
+impl Alarms {
+    /// Takes note of a record of the cluster.
+    pub(super) fn record(&mut self, at: Time, record: &Record) {
+        match record {
+            Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => self.0.push((*member, at, None)),
+            Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => {
+                self.0.iter_mut().filter(|(.., until)| until.is_none()).for_each(|(.., until)| *until = Some(at));
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops what was over at a time.
+    pub(super) fn forget(&mut self, is_old: impl Fn(Time) -> bool) {
+        self.0.retain(|(.., until)| !until.is_some_and(&is_old));
+    }
+
+    /// Whether there is nothing to drop.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Causes {
+    /// The alarms that were on while writes were refused.
+    fn alarms<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = &'a (MemberId, Time, Option<Time>)> {
+        let ends = outage.to.unwrap_or(Time::MAX);
+        let refuses = outage.service == Service::Write;
+        let on =
+            move |(_, from, until): &&(_, Time, Option<Time>)| *from <= ends && until.is_none_or(|until| until > outage.from);
+        self.clusters[outage.cluster].alarms.0.iter().filter(on).filter(move |_| refuses)
+    }
+
+    /// Whose database was full.
+    pub(super) fn no_space(&self, outage: &Outage) -> Option<String> {
+        let (member, ..) = *self.alarms(outage).next()?;
+        let quota = text::bytes(self.scenario.etcd[outage.cluster].options.quota_bytes);
+        let name = text::member(&*self.scenario, member);
+        Some(format!("the database of {name} exceeded its quota of {quota}; NOSPACE alarm"))
+    }
+
+    /// When the alarm was disarmed for good.
+    pub(super) fn disarmed(&self, outage: &Outage) -> Option<Time> {
+        let (.., until) = self.alarms(outage).last()?;
+        until.filter(|until| outage.to.is_some_and(|to| *until <= to))
+    }
+}
