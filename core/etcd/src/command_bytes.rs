@@ -62,6 +62,11 @@ pub const fn quota_cost(command: Command) -> u64 {
     }
 }
 
+/// Whether a file is so large that there is no room for any key.
+pub const fn is_full(file_bytes: u64, quota_bytes: u64) -> bool {
+    file_bytes + quota_cost(Command::Put { key_bytes: 0, value_bytes: 0 }) >= quota_bytes
+}
+
 /// Takes back what a command, the last that was applied, has done to a database and what never reached the file.
 pub fn revert(database: &mut Database, command: Command) {
     match command {

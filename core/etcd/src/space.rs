@@ -12,7 +12,7 @@
 //! a member that rewrites its file applies and reads nothing, and its raft goes on: it may lead meanwhile.
 
 use crate::cluster::EtcdCluster;
-use crate::command_bytes::{database_growth, quota_cost};
+use crate::command_bytes::{database_growth, is_full, quota_cost};
 use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::flow::Mode;
@@ -50,8 +50,7 @@ impl EtcdCluster {
 
     /// Whether a member refuses what is put.
     pub(super) fn refuses_writes(&self, server: &Server) -> bool {
-        let least = quota_cost(Command::Put { key_bytes: 0, value_bytes: 0 });
-        server.database.no_space || server.database.file_bytes + least >= self.options.quota_bytes
+        server.database.no_space || is_full(server.database.file_bytes, self.options.quota_bytes)
     }
 
     /// Writes what an entry does to a member's database. `first`: nobody has applied it before.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::dice::{Dice, ms};
 
 /// Work at random times up to `until` ms, and (where the cluster has to work in the end) what makes room again before `calm`.
-pub fn operations(etcd: &str, members: &[String], until: u64, calm: Option<u64>, dice: &mut Dice) -> Vec<Value> {
+pub(super) fn operations(etcd: &str, members: &[String], until: u64, calm: Option<u64>, dice: &mut Dice) -> Vec<Value> {
     let of = |at: u64, mut operation: Value| {
         operation["at"] = json!(ms(at));
         operation["etcd"] = json!(etcd);

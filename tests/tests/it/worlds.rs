@@ -36,8 +36,11 @@ const FAULTS: [&str; 13] = [
     "zone_power",
 ];
 
-const OPERATIONS: [&str; 8] = [
+const OPERATIONS: [&str; 11] = [
     "add_member",
+    "compact",
+    "defragment",
+    "disarm_alarm",
     "drain_node",
     "migrate_shoot",
     "promote_member",

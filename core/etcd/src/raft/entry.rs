@@ -138,7 +138,7 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
         Command::Conf(ConfChange::Remove(index)) => 6 | u64::from(index) << 8,
         Command::Compact => 12,
         Command::CompactAll => 13,
-        Command::Alarm(index) => 14 | u64::from(index) << 8,
+        Command::Alarm(index) => 14 + (u64::from(index) << 8),
         Command::Disarm => 15,
         Command::Flowing { .. } => {
             let entry = Entry { term, chain: 0, token, command };

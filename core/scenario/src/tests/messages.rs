@@ -340,7 +340,7 @@ fn operations() {
     check(
         "/etcd/0/options",
         json!({"quota_backend_bytes": "1kB"}),
-        "etcd[0].options.quota_backend_bytes: expected 1MiB to 4TiB; found \"1kB\"",
+        "etcd[0].options.quota_backend_bytes: expected a size with its unit, such as \"8B\", \"1KiB\" or \"5.1GB\", from 1MiB to 4TiB; found \"1kB\"",
     );
     check(
         "/operations/-",
@@ -357,7 +357,11 @@ fn operations() {
         json!({"at": "1m", "evict_member": "m1"}),
         "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `compact`, `defragment`, `disarm_alarm`, `roll_component`, `drain_node`, `roll_pool`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
     );
-    // In the order of time; also of members that are pods.
+    let full = fine("/etcd/0/options", json!({"quota_backend_bytes": "10MiB"}));
+    let warnings: Vec<String> = full.warnings.iter().map(ToString::to_string).collect();
+    let all = "etcd[0].options.quota_backend_bytes: expected more than the initial database, 64MiB: members refuse all puts; found \"10MiB\"";
+    assert_eq!(warnings, [all]);
+    // In the order of time.
     let scenario = fine(
         "/operations",
         json!([

@@ -4,7 +4,7 @@ use crate::cost::{Backend, RequestCost};
 use crate::lowering::{CheckCtx, quoted};
 use crate::options::EtcdOptions;
 use crate::raw::{RawBackend, RawCost, RawOptions};
-use crate::units::Span;
+use crate::units::{Size, Span};
 use zonefall_kernel::time::Duration;
 
 /// The options of an etcd cluster that holds so much at the start. `usual_quota` is what whoever runs it gives it.
@@ -22,6 +22,10 @@ pub(super) fn options(
     let tick = raw.tick.map_or(heartbeat, |tick| tick.0);
     if tick > election {
         ctx.error(&format!("{path}.tick"), quoted(Span(tick)), format!("at most election_timeout, {}", raw.election_timeout));
+    }
+    if let Some(quota) = raw.quota_backend_bytes.filter(|quota| quota.0 <= database_bytes) {
+        let expected = format!("more than the initial database, {}: members refuse all puts", Size(database_bytes));
+        ctx.warn(&format!("{path}.quota_backend_bytes"), quoted(quota), expected);
     }
     EtcdOptions {
         heartbeat_interval: heartbeat,

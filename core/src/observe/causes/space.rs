@@ -1,6 +1,7 @@
 //! Databases that were full: no member wrote what grows until the NOSPACE alarm was disarmed.
 
 use super::{Causes, Outage};
+use crate::etcd::command_bytes::is_full;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::record::{EtcdRecord, Record, Service};
@@ -45,8 +46,14 @@ impl Causes {
 
     /// Whose database was full.
     pub(super) fn no_space(&self, outage: &Outage) -> Option<String> {
-        let (member, ..) = *self.alarms(outage).next()?;
-        let quota = text::bytes(self.scenario.etcd[outage.cluster].options.quota_bytes);
+        let cluster = &self.scenario.etcd[outage.cluster];
+        let quota = text::bytes(cluster.options.quota_bytes);
+        let Some((member, ..)) = self.alarms(outage).next().copied() else {
+            // Nobody has put anything.
+            let from_the_start = outage.service == Service::Write && outage.from == Time::ZERO;
+            let is_full = is_full(cluster.database_bytes, cluster.options.quota_bytes);
+            return (from_the_start && is_full).then(|| format!("databases have reached their quota of {quota}"));
+        };
         let name = text::member(&*self.scenario, member);
         Some(format!("the database of {name} exceeded its quota of {quota}; NOSPACE alarm"))
     }

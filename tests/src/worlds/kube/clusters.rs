@@ -11,7 +11,7 @@ use super::{MINUTE, ZONES};
 use crate::worlds::dice::{Dice, ms};
 
 /// Its name.
-pub(super) const NAME: &str = "k";
+const NAME: &str = "k";
 
 /// A cluster without Gardener.
 struct Cluster {

@@ -113,7 +113,7 @@ pub fn world(number: u64) -> Value {
     file
 }
 
-/// Shoots whose databases may be full soon, and work on that of the cluster without Gardener.
+/// Shoots whose databases may be full soon, and work on that of a seed.
 fn space(file: &mut Value, length: u64, dice: &mut Dice) {
     for shoot in file["shoots"].as_array_mut().into_iter().flatten() {
         if dice.percent(15) {
@@ -121,11 +121,8 @@ fn space(file: &mut Value, length: u64, dice: &mut Dice) {
         }
     }
     if dice.percent(40) {
-        // Its members may come and go.
-        let etcd = format!("{}/etcd", clusters::NAME);
-        let changes = file["operations"].as_array().into_iter().flatten().any(|operation| operation["etcd"] == etcd);
-        let members = if changes { Vec::new() } else { vec!["etcd-0".to_owned()] };
-        let work = super::space::operations(&etcd, &members, length, None, dice);
+        let etcd = format!("{}/etcd", file["seeds"][0]["name"].as_str().expect("a seed has a name"));
+        let work = super::space::operations(&etcd, &["etcd-0".to_owned()], length, None, dice);
         file["operations"].as_array_mut().into_iter().for_each(|all| all.extend(work.clone()));
     }
 }
