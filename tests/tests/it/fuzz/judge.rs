@@ -251,9 +251,11 @@ impl Watch {
         }
         let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
         let leaders: Vec<&&MemberStatus> = here.iter().filter(|member| member.role == Role::Leader).collect();
+        let options = &scenario.etcd[EtcdId(0)].options;
+        let race = !options.pre_vote && self.is_race_of_terms(&here);
         let leader = match leaders.as_slice() {
-            [leader] => leader,
-            [] if !scenario.etcd[EtcdId(0)].options.pre_vote && self.is_race_of_terms(&here) => {
+            [leader] if options.check_quorum || !race => leader,
+            [] | [_] if race => {
                 self.seen.races = 1;
                 return Ok(());
             }
@@ -280,7 +282,8 @@ impl Watch {
     /// Whether no majority can elect a leader without a voter that does not know of the last change of membership and is in a higher
     /// term than all who do. It asks those for votes who have left. And they ask it in terms that it has passed, to which raft answers
     /// nothing (`raft.Step`, `m.Term < r.Term`). Without pre-vote both raise their terms at the same rate, so the lower one passes the
-    /// higher by chance alone, in hours where it is many terms behind. etcd heals no faster: messages of both do arrive.
+    /// higher by chance alone, in hours where it is many terms behind. etcd heals no faster: messages of both do arrive. Without
+    /// check-quorum one of the informed may even lead all the while: raft does not answer its messages either.
     fn is_race_of_terms(&self, here: &[&MemberStatus]) -> bool {
         let voters = here.iter().filter(|member| self.voters.has(member.member));
         let (informed, behind): (Vec<&MemberStatus>, Vec<_>) = voters.partition(|member| member.committed >= self.changed);
