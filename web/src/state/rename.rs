@@ -8,7 +8,7 @@ use zonefall_core::scenario::Step;
 /// Keys whose text (or whose list's texts) names such a thing.
 const ZONE: &[&str] = &["zone", "zones", "between", "from"];
 const NODE: &[&str] = &["node", "nodes"];
-const MEMBER: &[&str] = &["member", "leader", "volume", "volumes", "target", "remove_member", "promote_member"];
+const MEMBER: &[&str] = &["member", "leader", "volume", "volumes", "target", "remove_member", "promote_member", "defragment"];
 const CLUSTER: &[&str] = &["etcd", "leader_of"];
 const SEED: &[&str] = &["seed"];
 const POOL: &[&str] = &["pool"];

@@ -7,7 +7,7 @@ use crate::etcd::Maintenance;
 /// Nothing more to say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("x-form" = "json"))]
 pub struct Raw {}
 
 impl DatabaseOperation for Raw {

@@ -98,7 +98,7 @@ pub struct RawOperation {
     /// Time of the operation.
     #[schemars(title = "At", extend("examples" = ["1m"]))]
     pub at: Span,
-    /// The etcd cluster, where it is a change of its members.
+    /// The etcd cluster, where its members change or its databases are worked on.
     #[serde(default)]
     #[schemars(
         title = "etcd cluster",
