@@ -4,7 +4,7 @@ use super::MembersCtx;
 use super::prelude::*;
 use crate::etcd::Maintenance;
 
-/// Nothing more to say.
+/// An empty object, `{}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline, extend("x-form" = "json"))]
