@@ -86,8 +86,7 @@ impl Simulation {
 
     /// What came through the load balancers of all control planes, there and back, as IP packets: from one look to the next, as [`Self::pairs`].
     pub fn balanced(&self) -> u64 {
-        let outside = self.traffic.totals(self.now).filter(|(key, ..)| key.from.is_outside() || key.to.is_outside());
-        outside.map(|(_, amount, _)| amount.whole().2.ip_bytes()).sum()
+        self.traffic.balanced(self.now).whole().2.ip_bytes()
     }
 
     /// What control planes that are in use have written to their etcd: bytes of keys and values.

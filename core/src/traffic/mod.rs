@@ -63,8 +63,8 @@ pub struct Key {
     pub class: Class,
 }
 
-/// What flows in and around a cluster.
-type Flow = BTreeMap<Key, Rate>;
+/// What flows in and around a cluster, in order of the keys.
+type Flow = Vec<(Key, Rate)>;
 
 /// One of the things that flow.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +98,8 @@ struct ClusterFlows {
     totals: Vec<Total>,
     /// Their sums by zone pair: until the last change, and since then.
     pairs: BTreeMap<(ZoneId, ZoneId), (Amount, Rate)>,
+    /// Those of them that come through the load balancer, there and back, together.
+    balanced: (Amount, Rate),
     /// What got into etcd-main until then, and what does since.
     written: (Amount, Rate),
 }
@@ -147,9 +149,10 @@ impl Traffic {
                     }
                 }
             }
-            let (all, since, totals, pairs, written) = Default::default();
+            let (all, since, totals, pairs, balanced, written) = Default::default();
             let shoot = shoot.map(|(k, _)| k);
-            let own = ClusterFlows { plans: own, counted, shoot, events, components, all, since, totals, pairs, written };
+            let own =
+                ClusterFlows { plans: own, counted, shoot, events, components, all, since, totals, pairs, balanced, written };
             traffic.clusters.insert(id, Arc::new(own));
             traffic.stale.insert(id);
         }
@@ -243,14 +246,18 @@ impl Traffic {
     pub fn pairs(&self, now: Time) -> BTreeMap<(ZoneId, ZoneId), Amount> {
         let mut pairs: BTreeMap<_, Amount> = BTreeMap::new();
         for cluster in self.clusters.values() {
-            let ns = now.since(cluster.since).as_nanos();
-            for (zones, (amount, rate)) in &cluster.pairs {
-                let pair = pairs.entry(*zones).or_default();
-                pair.add(*amount);
-                pair.add(rate.over(ns));
+            for (zones, sum) in &cluster.pairs {
+                pairs.entry(*zones).or_default().add(cluster.until(now, *sum));
             }
         }
         pairs
+    }
+
+    /// The same of all that comes through load balancers, there and back.
+    pub fn balanced(&self, now: Time) -> Amount {
+        let mut balanced = Amount::default();
+        self.clusters.values().for_each(|cluster| balanced.add(cluster.until(now, cluster.balanced)));
+        balanced
     }
 
     /// What has got into the etcd-main of each cluster that is in use: bytes of keys and values, at the rate of its plan.
@@ -284,7 +291,11 @@ impl ClusterFlows {
     }
 
     fn written(&self, now: Time) -> Amount {
-        let (mut amount, rate) = self.written;
+        self.until(now, self.written)
+    }
+
+    /// What flowed until the last change and has flowed since then.
+    fn until(&self, now: Time, (mut amount, rate): (Amount, Rate)) -> Amount {
         amount.add(rate.over(now.since(self.since).as_nanos()));
         amount
     }
@@ -292,27 +303,34 @@ impl ClusterFlows {
     /// Whether that is what flows now.
     fn flows(&self, flow: &Flow, written: Rate) -> bool {
         let now = self.totals.iter().filter(|total| total.rate != Rate::default());
-        self.written.1 == written && now.map(|total| (&total.key, &total.rate)).eq(flow.iter())
+        self.written.1 == written && now.map(|total| (total.key, total.rate)).eq(flow.iter().copied())
     }
 
     /// From now on something else flows.
-    fn change(&mut self, mut flow: Flow, written: Rate, now: Time) {
+    fn change(&mut self, flow: Flow, written: Rate, now: Time) {
         let ns = now.since(self.since).as_nanos();
         self.written = (self.written(now), written);
         self.since = now;
+        let mut flow = flow.into_iter().peekable();
+        let mut new = Vec::new();
         for total in &mut self.totals {
+            new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| *key < total.key)));
             total.amount = total.after(ns);
-            total.rate = flow.remove(&total.key).unwrap_or_default();
+            total.rate = flow.next_if(|(key, _)| *key == total.key).map_or_else(Rate::default, |(_, rate)| rate);
             total.most = total.most.max(total.rate.most_wire_bytes_per_s());
         }
-        let new = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() };
-        self.totals.extend(flow.into_iter().map(new));
-        self.totals.sort_unstable_by_key(|total| total.key);
+        let total = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() };
+        self.totals.extend(new.into_iter().chain(flow).map(total));
+        self.totals.sort_by_key(|total| total.key);
         self.pairs.clear();
+        self.balanced = Default::default();
         for total in &self.totals {
-            let (amount, rate) = self.pairs.entry(total.key.zones).or_default();
-            amount.add(total.amount);
-            rate.add(total.rate);
+            let pair = self.pairs.entry(total.key.zones).or_default();
+            let is_balanced = total.key.from.is_outside() || total.key.to.is_outside();
+            for (amount, rate) in std::iter::once(pair).chain(is_balanced.then_some(&mut self.balanced)) {
+                amount.add(total.amount);
+                rate.add(total.rate);
+            }
         }
     }
 }

@@ -27,13 +27,13 @@ impl Rate {
     /// An equal part for each of so many.
     #[must_use]
     pub fn part(self, of: usize) -> Self {
-        self.share(1, of)
+        if of == 1 { self } else { Self(self.0.map(|each| each / of as u128)) }
     }
 
     /// So many of so many equal parts.
     #[must_use]
     pub fn share(self, own: usize, of: usize) -> Self {
-        Self(self.0.map(|each| each * own as u128 / of as u128))
+        Self(self.0.map(|each| each * own as u128)).part(of)
     }
 
     /// What has flowed after so many nanoseconds, in [`UNIT`]s.
@@ -312,16 +312,27 @@ impl Stream {
     pub fn times(self, times: usize) -> Self {
         Self { there: self.there.share(times, 1), back: self.back.share(times, 1), ..self }
     }
+
+    /// An equal part, of so many.
+    #[must_use]
+    pub fn part(self, of: usize) -> Self {
+        Self { there: self.there.part(of), back: self.back.part(of), ..self }
+    }
+
+    /// This and another between the same parts together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.there.add(other.there);
+        self.back.add(other.back);
+        self
+    }
 }
 
 /// Adds to what goes the same way.
 fn flow(streams: &mut Vec<Stream>, more: Stream) {
     match streams.iter_mut().find(|own| (own.from, own.to, own.class) == (more.from, more.to, more.class)) {
         _ if more.there == Rate::default() => {}
-        Some(own) => {
-            own.there.add(more.there);
-            own.back.add(more.back);
-        }
+        Some(own) => *own = own.and(more),
         None => streams.push(more),
     }
 }

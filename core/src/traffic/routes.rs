@@ -97,11 +97,13 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     for (objects, writes, asked) in &asks.etcd {
         match objects {
             Objects::Main => {
-                for server in serving.iter().filter(|_| cluster.counted) {
-                    for (member, resources) in &server.members {
-                        let share = (usize::from(*resources), server.resources * serving.len());
-                        found.ask(main, (server.host, *member), *writes, asked, share);
-                    }
+                for target in (0..main.members.len() as u8).filter(|_| cluster.counted) {
+                    let resources =
+                        |server: &Server| server.members.iter().find(|(member, _)| *member == target).map(|(_, own)| *own);
+                    let share = |server: &Server| {
+                        Some(Asker { host: server.host, own: resources(server)?.into(), parts: server.resources * serving.len() })
+                    };
+                    found.ask(main, target, *writes, asked, &serving.iter().filter_map(share).collect::<Vec<_>>());
                 }
             }
             Objects::Events => {
@@ -109,9 +111,10 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
                 let open = |member: &u8| events.time_at(*member, RequestKind::of_api(*writes), ctx.net).is_some();
                 let members: Vec<u8> = (0..events.members.len() as u8).filter(open).collect();
                 events_open |= *writes && !members.is_empty() && !serving.is_empty();
-                let asked_of = serving.iter().flat_map(|server| members.iter().map(move |member| (server.host, *member)));
-                for pair in asked_of.filter(|_| cluster.counted) {
-                    found.ask(events, pair, *writes, asked, (1, serving.len() * members.len()));
+                let share = |server: &Server| Asker { host: server.host, own: 1, parts: serving.len() * members.len() };
+                let askers: Vec<Asker> = serving.iter().filter(|_| cluster.counted).map(share).collect();
+                for target in &members {
+                    found.ask(events, *target, *writes, asked, &askers);
                 }
             }
         }
@@ -144,7 +147,7 @@ pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'
     if writing > 0 {
         found.exchange(&asks.events, 1, there.of(WATCHER), &serving);
     }
-    Found { flow: found.flow, written: asks.written.share(writing, connections.max(1)), writes }
+    Found { flow: found.in_order(), written: asks.written.share(writing, connections.max(1)), writes }
 }
 
 /// How many times over each of a cluster's requests is asked now ([`plan::times`]), by servers on these hosts.
@@ -224,10 +227,20 @@ fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> V
     zones.into_iter().flatten().map(|zone| callers((Endpoint::Outside(id), *zone))).collect()
 }
 
+/// A server that asks a member: so many parts of so many.
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    /// Where it runs.
+    host: HostId,
+    own: usize,
+    parts: usize,
+}
+
 struct Finder<'a> {
     id: KubeClusterId,
     ctx: &'a TrafficCtx<'a>,
-    flow: Flow,
+    /// In no order; some keys come more than once.
+    flow: Vec<(Key, Rate)>,
 }
 
 impl Finder<'_> {
@@ -238,48 +251,61 @@ impl Finder<'_> {
                 return;
             }
             let key = Key { from: from.0, to: to.0, zones: (from.1, to.1), class: stream.class };
-            self.flow.entry(key).or_default().add(rate.part(parts));
+            self.flow.push((key, rate.part(parts)));
         };
         one_way((from, to), stream.there);
         one_way((to, from), stream.back);
     }
 
-    /// What the server on a host asks of a member, and what that makes members say to each other: so many parts of so many.
-    fn ask(
-        &mut self,
-        cluster: &EtcdCluster,
-        (server, target): (HostId, u8),
-        writes: bool,
-        asked: &EtcdCalls,
-        (own, parts): (usize, usize),
-    ) {
-        let Some(leader) =
-            cluster.follows(target).filter(|_| cluster.time_at(target, RequestKind::of_api(writes), self.ctx.net).is_some())
-        else {
-            return;
-        };
+    /// The sum of what was added under each key.
+    fn in_order(self) -> Flow {
+        let mut flow = self.flow;
+        flow.sort_unstable_by_key(|(key, _)| *key);
+        flow.dedup_by(|(key, rate), (sum_key, sum)| {
+            let same = key == sum_key;
+            if same {
+                sum.add(*rate);
+            }
+            same
+        });
+        flow
+    }
+
+    /// What servers ask of a member, and what that makes members say to each other.
+    fn ask(&mut self, cluster: &EtcdCluster, target: u8, writes: bool, asked: &EtcdCalls, askers: &[Asker]) {
+        let is_open = cluster.time_at(target, RequestKind::of_api(writes), self.ctx.net).is_some();
+        let Some(leader) = cluster.follows(target).filter(|_| is_open && !askers.is_empty()) else { return };
         let others: Vec<u8> = (0..cluster.members.len() as u8)
             .filter(|other| *other != leader && cluster.receives_heartbeats(leader, *other, self.ctx.net))
             .collect();
+        let member = |part, other| match part {
+            Part::Caller | Part::Server => None,
+            Part::Target => Some(target),
+            Part::Leader => Some(leader),
+            Part::Other => Some(other),
+        };
         for stream in if leader == target { &asked.of_leader } else { &asked.of_follower } {
             if stream.class == Class::Append && !cluster.flows_silently() {
                 // Each entry is sent as it comes.
                 continue;
             }
-            let end = |part, other| match part {
-                Part::Caller | Part::Server => self.server(server),
-                Part::Target => self.member(cluster, target),
-                Part::Leader => self.member(cluster, leader),
-                Part::Other => self.member(cluster, other),
-            };
-            let all: Vec<(End, End)> = if [stream.from, stream.to].contains(&Part::Other) {
-                others.iter().map(|other| (end(stream.from, *other), end(stream.to, *other))).collect()
-            } else {
-                vec![(end(stream.from, target), end(stream.to, target))]
-            };
-            let stream = stream.times(own);
-            for ends in all {
-                self.add(&stream, ends, parts);
+            let is_with_others = [stream.from, stream.to].contains(&Part::Other);
+            for other in if is_with_others { &others[..] } else { std::slice::from_ref(&target) } {
+                match [stream.from, stream.to].map(|part| member(part, *other).map(|member| self.member(cluster, member))) {
+                    // Members say it for all servers together.
+                    [Some(from), Some(to)] => {
+                        let shares = askers.iter().map(|asker| stream.times(asker.own).part(asker.parts));
+                        if let Some(all) = shares.reduce(Stream::and) {
+                            self.add(&all, (from, to), 1);
+                        }
+                    }
+                    [from, to] => {
+                        for asker in askers {
+                            let server = self.server(asker.host);
+                            self.add(&stream.times(asker.own), (from.unwrap_or(server), to.unwrap_or(server)), asker.parts);
+                        }
+                    }
+                }
             }
         }
     }
