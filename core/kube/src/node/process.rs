@@ -259,21 +259,23 @@ impl Processes {
         Some(ctx.storage.host(id) == self.host && ctx.storage.is_ready(id))
     }
 
-    /// Members of an etcd cluster may serve, or serve no more; whether that concerns a process here.
+    /// Members of an etcd cluster may serve, or serve no more; whether that changes a process here.
     pub fn members_changed(&mut self, cluster: EtcdId, ctx: &mut ClusterCtx<'_>) -> bool {
         let of = |process: &Process| process.member.is_some_and(|member| member.cluster == cluster);
-        let here: Vec<(PodId, Process)> =
-            self.all.iter().filter(|(_, process)| of(process)).map(|(id, process)| (*id, *process)).collect();
-        for (id, process) in &here {
-            match (process.state, self.serves(*id, ctx) == Some(true)) {
-                (State::Starting, true) => self.runs(*id, ctx),
+        let here: Vec<(PodId, State)> =
+            self.all.iter().filter(|(_, process)| of(process)).map(|(id, process)| (*id, process.state)).collect();
+        let mut changed = false;
+        for (id, state) in here {
+            match (state, self.serves(id, ctx) == Some(true)) {
+                (State::Starting, true) => self.runs(id, ctx),
                 // Its container starts anew.
-                (State::Running, false) => self.set(*id, State::Starting),
-                (State::Stopping, false) => self.gone(*id, StopReason::Stopped, ctx),
-                _ => {}
+                (State::Running, false) => self.set(id, State::Starting),
+                (State::Stopping, false) => self.gone(id, StopReason::Stopped, ctx),
+                _ => continue,
             }
+            changed = true;
         }
-        !here.is_empty()
+        changed
     }
 
     /// A process is ready for clients, or no longer; whether it is here.
