@@ -39,10 +39,10 @@ impl Backend {
         self.waiting.push(token);
     }
 
-    /// A command was applied.
-    pub fn applied(&mut self, command: Command) {
+    /// A command was applied `count` times.
+    pub fn applied(&mut self, command: Command, count: u64) {
         let bytes = database_growth(command).grows;
-        self.dirty += bytes;
-        self.operations += u32::from(bytes > 0);
+        self.dirty += bytes * count;
+        self.operations += if bytes > 0 { count as u32 } else { 0 };
     }
 }

@@ -3,7 +3,7 @@
 //! Source: `rafthttp/message_codec.go`, `rafthttp/msgappv2_codec.go` of etcd 3.4 and 3.5; what they frame is raft's own encoding
 //! ([`encoding`](super::raft::encoding)). Each flush is one HTTP chunk.
 
-use crate::raft::encoding::{GRANT, entry_bytes, proto_bytes, transaction_bytes};
+use crate::raft::encoding::{GRANT, entries_bytes, proto_bytes, transaction_bytes};
 use crate::raft::message::{Kind, Message};
 use zonefall_network::ledger::Class;
 use zonefall_network::wire::Burst;
@@ -64,10 +64,7 @@ pub fn answer_body(op: Op) -> u64 {
 /// last, as it does in a pipeline: then only what cannot be guessed is sent.
 pub fn message_bytes(message: &Message, in_step: bool) -> u64 {
     match lane(message.kind) {
-        Lane::Append if in_step => {
-            let entries = (message.index + 1..).zip(&message.entries);
-            1 + 8 + 8 + entries.map(|(index, entry)| 8 + entry_bytes(entry, index)).sum::<u64>()
-        }
+        Lane::Append if in_step => 1 + 8 + 8 + entries_bytes(message.index + 1, message.entries.alike(0), |bytes| 8 + bytes),
         Lane::Append => 1 + 8 + proto_bytes(message),
         Lane::Message => 8 + proto_bytes(message),
     }

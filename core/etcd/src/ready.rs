@@ -1,7 +1,7 @@
 //! Between raft and the disk: what leaves when, and what is applied (`etcdserver/raft.go`, `raftNode.start`).
 
 use crate::cluster::EtcdCluster;
-use crate::command_bytes::stored_bytes;
+use crate::command_bytes::{database_growth, quota_cost, stored_bytes};
 use crate::ctx::EtcdCtx;
 use crate::event::{Answer, ProcessTimer, Watched};
 use crate::member::{Server, Write};
@@ -162,9 +162,8 @@ impl EtcdCluster {
         let member = &mut self.members[index as usize];
         let server = member.process.server_mut().expect("its process serves");
         let log = &mut server.raft.log;
-        let bytes: u64 = (log.written + 1..=log.last())
-            .map(|index| encoding::entry_bytes(&log.get(index).expect("not yet written"), index) + 32)
-            .sum::<u64>();
+        let first = log.written + 1;
+        let bytes = encoding::entries_bytes(first, log.alike_from(first).map(|(_, alike)| alike), |bytes| bytes + 32);
         log.written = log.last();
         let state = (server.raft.term, server.raft.vote);
         if server.written != state {
@@ -239,6 +238,7 @@ impl EtcdCluster {
         let mut removed = false;
         let counts = self.counts(index, 0);
         loop {
+            self.apply_alike(index, counts, ctx);
             let server = self.members[index as usize].process.server_mut().expect("its process serves");
             let log = &mut server.raft.log;
             if log.applied >= server.to_apply {
@@ -284,6 +284,27 @@ impl EtcdCluster {
         if removed {
             self.depart(index, ctx);
         }
+    }
+
+    /// Applies the next entries together, where they flow and nobody looks at each: others have applied them, and there is room.
+    fn apply_alike(&mut self, index: u8, counts: bool, ctx: &EtcdCtx<'_>) {
+        let (cost, quota) = (self.options.apply, self.options.quota_bytes);
+        let applied_first = self.recently_applied.last().map_or(0, |&(applied, _)| applied);
+        let server = self.members[index as usize].process.server_mut().expect("its process serves");
+        let log = &mut server.raft.log;
+        let last = if counts { server.to_apply.min(applied_first) } else { server.to_apply };
+        let Some((_, alike)) = log.alike_from(log.applied + 1).next().filter(|_| log.applied < last) else { return };
+        let (command, count) = (alike.first.command, alike.count.min(last - log.applied));
+        let growth = database_growth(command).times(count);
+        let is_seen = ctx.fx.raft_records || !server.watchers.is_empty() || !matches!(command, Command::Flowing { .. });
+        let full = server.database.file_bytes + growth.grows + count * quota_cost(command) >= quota;
+        if is_seen || full || server.database.no_space {
+            return;
+        }
+        log.applied += count;
+        server.apply_free = server.apply_free.max(ctx.now) + cost * count;
+        server.database.write(growth);
+        server.backend.applied(command, count);
     }
 
     /// When an entry was first applied anywhere; that of the next entry still remembered, if it was too long ago.

@@ -70,7 +70,7 @@ impl EtcdCluster {
                 let refused = self.refuses_writes(self.server(index).expect("its process serves"));
                 let server = self.server_mut(index);
                 server.database.write(database_growth(command));
-                server.backend.applied(command);
+                server.backend.applied(command, 1);
                 if !refused && self.refuses_writes(self.server(index).expect("its process serves")) {
                     ctx.fx.service_changed.push(self.id);
                 }

@@ -36,7 +36,7 @@ impl EtcdCluster {
         let in_step = self.in_step[index] == (message.log_term, message.index) && message.log_term == message.term;
         let writes = codec::writes(&message, in_step);
         if message.kind == Kind::Append {
-            self.in_step[index] = (message.term, message.index + message.entries.len() as u64);
+            self.in_step[index] = (message.term, message.index + message.entries.len());
         }
         let epoch = stream.epoch;
         let stream = index as u16;

@@ -89,11 +89,11 @@ pub fn legs(op: Op, at: Point) -> Vec<Leg> {
     if let Some(command) = Command::of(op) {
         let entry = |term| Entry { term, chain: 0, token: Token::NONE, command };
         if !at.leads {
-            legs.push(raft([Target, Leader], &Message { entries: vec![entry(0)], ..Message::new(Kind::Propose, 0, 1) }));
+            legs.push(raft([Target, Leader], &Message { entries: entry(0).into(), ..Message::new(Kind::Propose, 0, 1) }));
         }
         let append = Message { index: at.index, log_term: at.term, ..message(Kind::Append) };
         let answer = Message { index: at.index, commit: 0, ..message(Kind::AppendResponse) };
-        legs.push(raft([Leader, Other], &Message { entries: vec![entry(at.term)], ..append.clone() }));
+        legs.push(raft([Leader, Other], &Message { entries: entry(at.term).into(), ..append.clone() }));
         legs.push(raft([Other, Leader], &answer));
         legs.push(raft([Leader, Other], &append));
         legs.push(raft([Other, Leader], &answer));

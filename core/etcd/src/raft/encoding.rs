@@ -3,6 +3,7 @@
 //! Source: `raftpb/raft.proto` and `etcdserverpb/raft_internal.proto` of etcd 3.4 and 3.5. Proto fields that are not pointers there
 //! are always encoded, even when zero. Raft limits an append by these bytes, the disk writes them, and peer streams frame them.
 
+use super::batch::Alike;
 use super::entry::{Command, Entry};
 use super::message::{Kind, Message};
 use zonefall_scenario::Change;
@@ -65,9 +66,31 @@ pub(crate) fn entry_bytes(entry: &Entry, index: u64) -> u64 {
     2 + 1 + varint(entry.term) + 1 + varint(index) + data
 }
 
+/// Entries that are alike, the first at `index`, by their size: how many, and bytes of each. (Longer numbers come later.)
+pub(crate) fn entry_sizes(alike: Alike, index: u64) -> impl Iterator<Item = (u64, u64)> {
+    let (mut next, end) = (index, index + alike.count);
+    std::iter::from_fn(move || {
+        let of_this_length = 1_u64.checked_shl(7 * varint(next) as u32).unwrap_or(u64::MAX);
+        let count = of_this_length.min(end).checked_sub(next).filter(|count| *count > 0)?;
+        let each = entry_bytes(&alike.first, next);
+        next += count;
+        Some((count, each))
+    })
+}
+
+/// Bytes of entries, the first at `index`, each with what is `around` it.
+pub(crate) fn entries_bytes(mut index: u64, entries: impl Iterator<Item = Alike>, around: impl Fn(u64) -> u64) -> u64 {
+    let bytes = entries.map(|alike| {
+        let sizes = entry_sizes(alike, index).map(|(count, each)| count * around(each));
+        index += alike.count;
+        sizes.sum::<u64>()
+    });
+    bytes.sum()
+}
+
 /// Bytes of `raftpb.Message`.
 pub(crate) fn proto_bytes(message: &Message) -> u64 {
-    let entries: u64 = (message.index + 1..).zip(&message.entries).map(|(index, entry)| field(entry_bytes(entry, index))).sum();
+    let entries = entries_bytes(message.index + 1, message.entries.alike(0), field);
     let context = match message.kind {
         // Carried as the only entry of the message.
         Kind::ReadIndex | Kind::ReadIndexResponse => field(6 + field(8)),

@@ -115,6 +115,12 @@ impl Entry {
         Self { term, chain: link(before, term, command, token), token, command }
     }
 
+    /// The entry so many places behind this one: one that flows, like this one; itself at none.
+    pub(super) fn later(&self, places: u64) -> Self {
+        let step = self.flow_step().unwrap_or_default();
+        Self { chain: self.chain.wrapping_add(step.wrapping_mul(places)), ..*self }
+    }
+
     /// What its hash has more than that of the entry before, if it flows.
     pub(super) fn flow_step(&self) -> Option<u64> {
         let Command::Flowing { request_bytes, grows, supersedes } = self.command else { return None };

@@ -47,7 +47,7 @@ impl Raft {
         if message.index < self.log.committed {
             answer.index = self.log.committed;
         } else if self.log.term(message.index) == Some(message.log_term) {
-            let last_new = message.index + message.entries.len() as u64;
+            let last_new = message.index + message.entries.len();
             self.append_entries(&message);
             self.commit_to(message.commit.min(last_new));
             answer.index = last_new;
@@ -73,8 +73,8 @@ impl Raft {
             self.log.truncate(from);
             self.note(Note::Truncated { from });
         }
-        for entry in &message.entries[skip..] {
-            self.log.push_copy(*entry);
+        for alike in message.entries.alike(skip as u64) {
+            self.log.push_copies(alike);
         }
         self.note(Note::Appended { from, to: self.log.last() });
     }

@@ -70,13 +70,23 @@ impl Raft {
         let mut append = Message::new(Kind::Append, self.me, to);
         if progress.state != State::Replicate || !progress.is_full(max_inflight) {
             let mut bytes = 0;
-            let entries = (progress.next..=self.log.last()).map_while(|index| self.log.get(index));
-            for (index, entry) in (progress.next..).zip(entries) {
-                bytes += encoding::entry_bytes(&entry, index);
-                if bytes > self.config.max_append_bytes && !append.entries.is_empty() {
+            for (index, alike) in self.log.alike_from(progress.next) {
+                let mut fits = 0;
+                for (count, each) in encoding::entry_sizes(alike, index) {
+                    let is_first = append.entries.is_empty() && fits == 0;
+                    let more = count.min((self.config.max_append_bytes.saturating_sub(bytes) / each).max(is_first.into()));
+                    bytes += more * each;
+                    fits += more;
+                    if more < count {
+                        break;
+                    }
+                }
+                if fits > 0 {
+                    append.entries.push(alike, fits);
+                }
+                if fits < alike.count {
                     break;
                 }
-                append.entries.push(entry);
             }
         }
         if append.entries.is_empty() && !even_empty {
@@ -86,7 +96,7 @@ impl Raft {
         append.log_term = log_term;
         append.commit = self.log.committed;
         let sent = append.entries.len();
-        self.progress[to as usize].sent(sent, before + sent as u64, max_inflight);
+        self.progress[to as usize].sent(sent, before + sent, max_inflight);
         self.send(append);
         true
     }
@@ -190,7 +200,7 @@ impl Raft {
             self.drop_proposals(message);
             return;
         }
-        for entry in &message.entries {
+        for entry in message.entries.iter() {
             let mut command = entry.command;
             if matches!(command, Command::Conf(_)) {
                 if self.pending_conf_index > self.log.applied {

@@ -8,6 +8,7 @@
 //!
 //! `written` entries are in the page cache (a killed process keeps them), `stable` ones on disk (a power loss keeps them).
 
+use super::batch::Alike;
 use super::entry::{Command, Entry, Token};
 use super::segments::Segments;
 
@@ -75,25 +76,36 @@ impl Log {
         self.entries.get(index)
     }
 
+    /// The entries from an index on, those that are alike together, each with the index of its first.
+    pub fn alike_from(&self, mut index: u64) -> impl Iterator<Item = (u64, Alike)> {
+        std::iter::from_fn(move || {
+            let alike = self.entries.alike(index)?;
+            index += alike.count;
+            Some((index - alike.count, alike))
+        })
+    }
+
     /// Appends one entry at the end; returns its index.
     pub fn push(&mut self, term: u64, token: Token, command: Command) -> u64 {
         let before = self.entries.last().map_or(self.offset_chain, |entry| entry.chain);
-        self.push_copy(Entry::after(before, term, token, command))
+        self.push_copies(Alike { first: Entry::after(before, term, token, command), count: 1 })
     }
 
     /// Appends `count` entries of writes that flow.
     pub fn flow(&mut self, term: u64, command: Command, count: u64) {
         if count > 0 {
-            self.push(term, Token::NONE, command);
-            self.entries.extend(count - 1);
-            self.last += count - 1;
+            let before = self.entries.last().map_or(self.offset_chain, |entry| entry.chain);
+            self.push_copies(Alike { first: Entry::after(before, term, Token::NONE, command), count });
         }
     }
 
-    /// Appends an entry another log holds at the next index.
-    pub fn push_copy(&mut self, entry: Entry) -> u64 {
-        self.last += 1;
-        self.entries.push(self.last, entry);
+    /// Appends entries that another log holds from the next index on; returns the index of the last.
+    pub fn push_copies(&mut self, alike: Alike) -> u64 {
+        self.entries.push(self.last + 1, alike.first);
+        if alike.count > 1 {
+            self.entries.extend(alike.count - 1);
+        }
+        self.last += alike.count;
         self.last
     }
 
@@ -192,9 +204,7 @@ mod tests {
                         }
                     }
                 }
-                (copy.last() + 1..=log.last()).for_each(|index| {
-                    copy.push_copy(log.get(index).expect("it is there"));
-                });
+                log.alike_from(copy.last() + 1).for_each(|(_, alike)| drop(copy.push_copies(alike)));
                 prop_assert_eq!(log.last() + 1, first + list.len() as u64);
                 for (index, command) in (first..).zip(&list) {
                     let entry = log.get(index).expect("it is there");

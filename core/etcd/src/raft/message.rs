@@ -1,7 +1,7 @@
 //! What members say to each other, with the reason for each kind.
 
 use crate::database::Database;
-use crate::raft::entry::Entry;
+use crate::raft::batch::Batch;
 use crate::raft::quorum::{Members, Quorum};
 
 /// A raft message (`raftpb.Message`). Fields a kind does not use are zero.
@@ -28,7 +28,7 @@ pub struct Message {
     /// Read-index rounds: the round; a forced vote: 1. Zero: none.
     pub context: u64,
     /// Entries to append, or to propose.
-    pub entries: Vec<Entry>,
+    pub entries: Batch,
     /// The database, for [`Kind::Snapshot`].
     pub snapshot: Option<Box<Snapshot>>,
 }
@@ -95,7 +95,7 @@ impl Message {
             reject: false,
             hint: 0,
             context: 0,
-            entries: Vec::new(),
+            entries: Batch::default(),
             snapshot: None,
         }
     }

@@ -48,6 +48,7 @@
 //!   tick    --timed_out(), heartbeat_tick()--^  |--out.read_states, out.notes
 //! ```
 
+pub mod batch;
 mod candidate;
 pub mod clock;
 pub(crate) mod encoding;
@@ -370,7 +371,7 @@ impl Raft {
     /// A proposal made at this member.
     pub fn propose(&mut self, now: Time, token: Token, command: Command) {
         let mut message = Message::new(Kind::Propose, self.me, self.me);
-        message.entries.push(entry::Entry { term: 0, chain: 0, token, command });
+        message.entries = entry::Entry { term: 0, chain: 0, token, command }.into();
         self.step(now, message);
     }
 

@@ -102,7 +102,7 @@ impl Progress {
     }
 
     /// An append with entries up to `last` (or none) has been sent.
-    pub fn sent(&mut self, entries: usize, last: u64, max_inflight: u32) {
+    pub fn sent(&mut self, entries: u64, last: u64, max_inflight: u32) {
         match self.state {
             State::Replicate => {
                 if entries > 0 {

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use super::batch::Alike;
 use super::entries::Entries;
 use super::entry::Entry;
 
@@ -27,18 +28,17 @@ struct Part {
 #[derive(Clone, Debug)]
 enum Kind {
     Listed(Entries<Entry>),
-    /// The hash of each is that of the one before and so much more.
+    /// Entries that flow.
     Run {
         first: Entry,
         len: u64,
-        step: u64,
     },
 }
 
 impl Part {
     fn new(first: u64, entry: Entry) -> Self {
-        let entries = if let Some(step) = entry.flow_step() {
-            Kind::Run { first: entry, len: 1, step }
+        let entries = if entry.flow_step().is_some() {
+            Kind::Run { first: entry, len: 1 }
         } else {
             let mut listed = Entries::default();
             listed.push(entry);
@@ -57,10 +57,7 @@ impl Part {
     fn get(&self, position: u64) -> Option<Entry> {
         match &self.entries {
             Kind::Listed(listed) => listed.get(usize::try_from(position).ok()?).copied(),
-            Kind::Run { first, len, step } => {
-                let chain = first.chain.wrapping_add(step.wrapping_mul(position));
-                (position < *len).then_some(Entry { chain, ..*first })
-            }
+            Kind::Run { first, len } => (position < *len).then(|| first.later(position)),
         }
     }
 
@@ -72,9 +69,8 @@ impl Part {
                 listed.push(entry);
                 true
             }
-            Kind::Run { first, len, step } => {
-                let next = first.chain.wrapping_add(step.wrapping_mul(after));
-                let alike = Entry { chain: next, ..*first } == entry;
+            Kind::Run { first, len } => {
+                let alike = first.later(after) == entry;
                 *len += u64::from(alike);
                 alike
             }
@@ -86,13 +82,24 @@ impl Part {
 impl Segments {
     /// The entry at an index.
     pub(super) fn get(&self, index: u64) -> Option<Entry> {
-        let last = self.parts.back()?;
-        let part = if last.first <= index {
-            last
-        } else {
-            self.parts.get(self.parts.partition_point(|part| part.first <= index).checked_sub(1)?)?
-        };
+        let part = self.part(index)?;
         part.get(index - part.first)
+    }
+
+    /// The entry at an index, with those like it that follow.
+    pub(super) fn alike(&self, index: u64) -> Option<Alike> {
+        let part = self.part(index)?;
+        let first = part.get(index - part.first)?;
+        let count = if matches!(part.entries, Kind::Run { .. }) { part.first + part.len() - index } else { 1 };
+        Some(Alike { first, count })
+    }
+
+    fn part(&self, index: u64) -> Option<&Part> {
+        let last = self.parts.back()?;
+        if last.first <= index {
+            return Some(last);
+        }
+        self.parts.get(self.parts.partition_point(|part| part.first <= index).checked_sub(1)?)
     }
 
     /// The last entry.

@@ -107,7 +107,7 @@ pub(crate) fn message(message: &Message, labels: &[String]) -> String {
         }
         Kind::VoteResponse | Kind::PreVoteResponse => format!("term {term}, {granted}"),
         Kind::Append => {
-            let new = message.entries.iter().zip(index + 1..).map(|(new, at)| entry(at, new, labels)).collect::<Vec<_>>();
+            let new = message.entries.iter().zip(index + 1..).map(|(new, at)| entry(at, &new, labels)).collect::<Vec<_>>();
             let new = if new.is_empty() { "nothing".to_owned() } else { new.join(", ") };
             format!("term {term}, commit {commit}, after {index}@{log_term}: {new}")
         }
@@ -120,7 +120,7 @@ pub(crate) fn message(message: &Message, labels: &[String]) -> String {
             let state = ConfState { quorum: snapshot.voters, learners: snapshot.learners };
             format!("term {term}, up to {}@{}, members {}", snapshot.index, snapshot.term, names(state.members()))
         }
-        Kind::Propose => message.entries.iter().map(|entry| content(entry, labels)).collect::<Vec<_>>().join(", "),
+        Kind::Propose => message.entries.iter().map(|entry| content(&entry, labels)).collect::<Vec<_>>().join(", "),
         Kind::ReadIndex => format!("read {context}"),
         Kind::ReadIndexResponse => format!("term {term}, read {context}, index {index}"),
         Kind::TimeoutNow => format!("term {term}"),
