@@ -145,15 +145,14 @@ impl Autoscaler {
     }
 
     fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
-        let mut waits = waiting(store).peekable();
         let has_asked = self.overdue.iter().any(Option::is_some);
-        if waits.peek().is_none() && !has_asked && store.unschedulable().next().is_none() {
+        if !has_asked && store.unschedulable().next().is_none() && waiting(store).next().is_none() {
             return None;
         }
         if self.changed {
             return Some(self.scans.after(ctx.now));
         }
-        let late = waits.map(|(_, machine)| machine.created + ctx.spec.timers.autoscaler.provision);
+        let late = waiting(store).map(|(_, machine)| machine.created + ctx.spec.timers.autoscaler.provision);
         let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
         let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
         late.chain(retries)

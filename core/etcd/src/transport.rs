@@ -435,7 +435,10 @@ impl EtcdCluster {
 
 /// What keeps one direction alive for some time.
 fn upkeep_of(time: Duration, net: &Network) -> Volume {
-    let share = |per_20s: u64| (u128::from(per_20s) * u128::from(time.as_nanos()) / 20_000_000_000) as u64;
+    const PERIOD: u64 = 20_000_000_000;
+    let ns = time.as_nanos();
+    let (periods, rest) = (ns / PERIOD, ns % PERIOD);
+    let share = |per_period: u64| per_period * periods + per_period * rest / PERIOD;
     let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
     let (count, bytes) = (share(upkeep::MESSAGES_PER_20S), share(upkeep::BYTES_PER_20S));
     Volume { count, bytes, wire: Burst { packets: share(wire.packets), bytes: share(wire.bytes) } }

@@ -49,11 +49,24 @@ impl PairTotals {
     }
 }
 
+/// A link, from whom to whom and between which zones, with its meter.
+type Metered = (Endpoint, Endpoint, (ZoneId, ZoneId), Meter);
+
 impl Simulation {
     /// Bytes between every two endpoints that have exchanged any, in order of `(from, to)`. Groups at rest are counted up to now.
     pub fn links(&self) -> Vec<LinkTotals> {
         debug_assert!(self.traffic.is_fresh(&self.traffic_ctx()), "what flows has changed unnoticed");
-        let mut links: Vec<LinkTotals> = self.metered().collect();
+        let time = self.now.since(Time::ZERO);
+        let totals = |(from, to, zones, meter): Metered| LinkTotals {
+            from,
+            to,
+            zones,
+            bytes: meter.bytes,
+            wire_bytes: meter.wire.bytes,
+            packets: meter.wire.packets,
+            peak_wire_bytes_per_s: meter.peak_per_s(time),
+        };
+        let mut links: Vec<LinkTotals> = self.metered().filter(|(.., meter)| meter.wire.bytes > 0).map(totals).collect();
         links.sort_by_key(|link| (link.from, link.to, link.zones));
         // Each part of an API server has meters of its own.
         links.dedup_by(|more, link| {
@@ -80,7 +93,11 @@ impl Simulation {
             let (_, bytes, wire) = amount.whole();
             pairs.insert(zones, PairTotals { bytes, wire });
         }
-        self.metered().for_each(|link| pairs.entry(link.zones).or_default().add(&link));
+        for (.., zones, meter) in self.metered().filter(|(.., meter)| meter.wire.bytes > 0) {
+            let pair = pairs.entry(zones).or_default();
+            pair.bytes += meter.bytes;
+            pair.wire += meter.wire;
+        }
         pairs
     }
 
@@ -95,7 +112,7 @@ impl Simulation {
     }
 
     /// What was sent message by message, or by groups at rest.
-    fn metered(&self) -> impl Iterator<Item = LinkTotals> {
+    fn metered(&self) -> impl Iterator<Item = Metered> {
         let members = self.clusters.iter().flat_map(|cluster| {
             let links = cluster.links(self.now, &self.network);
             links.map(|(from, to, zones, meter)| (Endpoint::Member(from), Endpoint::Member(to), zones, meter))
@@ -104,16 +121,7 @@ impl Simulation {
             let zone = |index| self.zone_of(MemberId { cluster: client.cluster(), index });
             client.meters(zone)
         });
-        let totals = move |(from, to, zones, meter): (Endpoint, Endpoint, (ZoneId, ZoneId), Meter)| LinkTotals {
-            from,
-            to,
-            zones,
-            bytes: meter.bytes,
-            wire_bytes: meter.wire.bytes,
-            packets: meter.wire.packets,
-            peak_wire_bytes_per_s: meter.peak_per_s(self.now.since(Time::ZERO)),
-        };
-        members.chain(clients).filter(|(.., meter)| meter.wire.bytes > 0).map(totals)
+        members.chain(clients)
     }
 
     /// What flows between two that are metered, too, is one link with it.

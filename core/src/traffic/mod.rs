@@ -22,7 +22,7 @@ use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::database::Growth;
 use crate::etcd::flow::WriteRate;
 use crate::gardener::garden::Garden;
-use crate::ids::{Endpoint, EtcdId, KubeClusterId, TiSlice, WorkloadId, ZoneId};
+use crate::ids::{Endpoint, EtcdId, KubeClusterId, MemberId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::Kube;
 use crate::network::ledger::{Class, Ledger};
@@ -51,7 +51,7 @@ pub struct TrafficCtx<'a> {
 }
 
 /// One of the things that flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// Who sends it.
     pub from: Endpoint,
@@ -61,6 +61,26 @@ pub struct Key {
     pub zones: (ZoneId, ZoneId),
     /// What it is; ACKs are of the class of what they answer.
     pub class: Class,
+}
+
+impl Key {
+    /// Orders keys by the kind of each end, what it is, the zones and the class: one number is soon compared.
+    fn rank(self) -> u128 {
+        let end = |endpoint: Endpoint| -> u128 {
+            let (kind, id) = match endpoint {
+                Endpoint::Member(MemberId { cluster, index }) => (0, u128::from(cluster.0) << 8 | u128::from(index)),
+                Endpoint::Client(client) => (1, client.0.into()),
+                Endpoint::Servers(cluster) => (2, cluster.0.into()),
+                Endpoint::Components(cluster) => (3, cluster.0.into()),
+                Endpoint::Outside(cluster) => (4, cluster.0.into()),
+                Endpoint::Users(cluster) => (5, cluster.0.into()),
+            };
+            kind << 24 | id
+        };
+        let (from, to) = self.zones;
+        let zones = u128::from(from.0) << 16 | u128::from(to.0);
+        end(self.from) << 72 | end(self.to) << 40 | zones << 8 | self.class as u128
+    }
 }
 
 /// What flows in and around a cluster, in order of the keys.
@@ -314,14 +334,17 @@ impl ClusterFlows {
         let mut flow = flow.into_iter().peekable();
         let mut new = Vec::new();
         for total in &mut self.totals {
-            new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| *key < total.key)));
+            new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| key.rank() < total.key.rank())));
             total.amount = total.after(ns);
             total.rate = flow.next_if(|(key, _)| *key == total.key).map_or_else(Rate::default, |(_, rate)| rate);
             total.most = total.most.max(total.rate.most_wire_bytes_per_s());
         }
         let total = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() };
+        let known = self.totals.len();
         self.totals.extend(new.into_iter().chain(flow).map(total));
-        self.totals.sort_by_key(|total| total.key);
+        if self.totals.len() > known {
+            self.totals.sort_by_cached_key(|total| total.key.rank());
+        }
         self.pairs.clear();
         self.balanced = Default::default();
         for total in &self.totals {

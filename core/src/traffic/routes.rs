@@ -260,7 +260,7 @@ impl Finder<'_> {
     /// The sum of what was added under each key.
     fn in_order(self) -> Flow {
         let mut flow = self.flow;
-        flow.sort_unstable_by_key(|(key, _)| *key);
+        flow.sort_by_cached_key(|(key, _)| key.rank());
         flow.dedup_by(|(key, rate), (sum_key, sum)| {
             let same = key == sum_key;
             if same {

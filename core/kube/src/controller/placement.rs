@@ -45,8 +45,10 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = LazyCell::new(|| company(workload, spec, store, &nodes));
-    let refusals: Vec<_> = filter(demand, spec, store, &nodes, &company, 0).collect();
-    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&node| refusals[node].is_none()).collect();
+    let alone = Alone::new(demand, &assumed, spec, store);
+    let refusal = filter(demand, spec, store, &nodes, &company, &alone);
+    let refusals: Vec<_> = (0..nodes.all.len()).map(refusal).collect();
+    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&place| refusals[place].is_none()).collect();
     if candidates.is_empty() {
         let homeless =
             demand.zone.is_some_and(|zone| nodes.all.iter().all(|(_, node)| node.labels.get(Symbol::ZONE) != Some(zone)));
@@ -81,18 +83,15 @@ impl Assumed {
 
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
-        // Most are full, and it is soon seen.
         let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
         let alone = Alone::new(demand, self, spec, store);
-        let suits = |(key, node): (NodeKey, &Node)| alone.leaves_room(key, node) && alone.refusal(key, node).is_none();
-        if !those.skip_while(|(key, _)| *key < from).any(suits) {
-            return None;
-        }
+        let suits = |node: (NodeKey, &Node)| alone.leaves_room(node) && alone.refusal(node).is_none();
+        let (key, _) = those.skip_while(|(key, _)| *key < from).find(|node| suits(*node))?;
         let nodes = Nodes::new(store, self);
         let company = LazyCell::new(|| company(store.template(demand.workload, spec), spec, store, &nodes));
-        let first = nodes.all.partition_point(|(key, _)| *key < from);
-        let mut refusals = filter(demand, spec, store, &nodes, &company, first);
-        refusals.position(|refusal| refusal.is_none()).map(|place| nodes.all[first + place].0)
+        let refusal = filter(demand, spec, store, &nodes, &company, &alone);
+        let mut places = nodes.all.partition_point(|(own, _)| *own < key)..nodes.all.len();
+        places.find(|&place| alone.leaves_room(nodes.all[place]) && refusal(place).is_none()).map(|place| nodes.all[place].0)
     }
 }
 
@@ -123,26 +122,24 @@ impl<'a> Nodes<'a> {
 /// Who else is there, once somebody asks.
 type Company<'a, F> = LazyCell<Vec<Placed<'a>>, F>;
 
-/// The first filter that each node fails, from the one at place `first` on. (Most nodes are full: what other pods have to do with it is
-/// looked up for the first that is not.)
+/// The first filter that a node fails. (Most are full, which is soon seen: what other pods have to do with it is looked up for the first
+/// that is not.)
 fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     demand: Demand,
     spec: &'a KubeClusterSpec,
     store: &'a Store,
     nodes: &'a Nodes<'a>,
     company: &'a Company<'a, F>,
-    first: usize,
-) -> impl Iterator<Item = Option<Reason>> + use<'a, F> {
+    alone: &'a Alone<'a>,
+) -> impl Fn(usize) -> Option<Reason> + use<'a, F> {
     let workload = store.template(demand.workload, spec);
     let spread = LazyCell::new(move || {
         let pods = counted(workload, &workload.spread, spec, store, nodes);
         spread::filter(&incoming(workload, demand.revision), &workload.spread, &nodes.views, &pods)
     });
     let near = LazyCell::new(move || affinity::filter(&pod(workload), company, &nodes.views));
-    let alone = Alone::new(demand, nodes.assumed, spec, store);
-    let refusal = move |place: usize| {
-        let (key, node) = nodes.all[place];
-        alone.refusal(key, node).or_else(|| {
+    move |place: usize| {
+        alone.refusal(nodes.all[place]).or_else(|| {
             if spread[place] != spread::Verdict::Success {
                 return Some(Reason::Spread);
             }
@@ -153,8 +150,7 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
                 affinity::Verdict::ExistingAntiAffinity => Some(Reason::ExistingAntiAffinity),
             }
         })
-    };
-    (first..nodes.all.len()).map(refusal)
+    }
 }
 
 /// The filters that look at nothing but a node.
@@ -171,20 +167,20 @@ impl<'a> Alone<'a> {
     }
 
     /// Whether the pod fits beside what is on a node.
-    fn leaves_room(&self, key: NodeKey, node: &Node) -> bool {
+    fn leaves_room(&self, (key, node): (NodeKey, &Node)) -> bool {
         let requested = node.requested.plus(&self.workload.requests);
         requested.fits(&node.allocatable)
             && (self.assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
     }
 
     /// The first filter that a node fails.
-    fn refusal(&self, key: NodeKey, node: &Node) -> Option<Reason> {
+    fn refusal(&self, (key, node): (NodeKey, &Node)) -> Option<Reason> {
         let Self { workload, claim, assumed } = self;
         let volumes = node.with_volume as usize + assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
-            () if !self.leaves_room(key, node) => Some(Reason::Resources),
+            () if !self.leaves_room((key, node)) => Some(Reason::Resources),
             () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
             () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
