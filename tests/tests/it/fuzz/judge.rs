@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
-use zonefall_core::ids::{EtcdId, FaultId, VolumeId};
+use zonefall_core::ids::{EtcdId, FaultId, MemberId, VolumeId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RequestResult};
@@ -95,6 +95,8 @@ pub(crate) struct Seen {
     pub(crate) late: u64,
     /// Whether it may have no leader: its voters race for terms ([`Watch::is_race_of_terms`]).
     pub(crate) races: u64,
+    /// Whether it may refuse what is put: its database is full ([`Watch::is_full`]).
+    pub(crate) full: u64,
 }
 
 impl Seen {
@@ -108,6 +110,7 @@ impl Seen {
         self.live += other.live;
         self.late += other.late;
         self.races += other.races;
+        self.full += other.full;
     }
 }
 
@@ -189,6 +192,10 @@ struct Watch {
     applied: u64,
     /// Index of the last change of membership.
     changed: u64,
+    /// Member whose full database raised the alarm that is on.
+    alarm: Option<MemberId>,
+    /// Members that have rewritten their databases since those last came with a snapshot.
+    rewritten: BTreeSet<MemberId>,
     last: u16,
     served: u64,
     seen: Seen,
@@ -199,7 +206,8 @@ impl Watch {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
         let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
         let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
-        Self { voters, members, lost, absent, applied: 0, changed: 0, last: last as u16, served: 0, seen: Seen::default() }
+        let (applied, changed, alarm, rewritten, served, seen) = Default::default();
+        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, last: last as u16, served, seen }
     }
 
     fn record(&mut self, record: &Record) {
@@ -219,7 +227,13 @@ impl Watch {
                 self.served += u64::from(client.0 == self.last);
             }
             Record::Etcd(EtcdRecord::Elected { .. }) => self.seen.elections += 1,
-            Record::Etcd(EtcdRecord::SnapshotFinished { ok: true, .. }) => self.seen.snapshots += 1,
+            Record::Etcd(EtcdRecord::SnapshotFinished { ok: true, to, .. }) => {
+                self.seen.snapshots += 1;
+                self.rewritten.remove(to);
+            }
+            Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => self.alarm = Some(*member),
+            Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => self.alarm = None,
+            Record::Etcd(EtcdRecord::Defragmented { member, .. }) => drop(self.rewritten.insert(*member)),
             Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
                 self.seen.changes += 1;
                 self.changed = self.applied;
@@ -272,11 +286,21 @@ impl Watch {
                 return fails(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
             }
         }
+        if self.served == 0 && self.is_full() {
+            self.seen.full = 1;
+            return Ok(());
+        }
         if self.served == 0 {
             return fails("not one of the last puts was served".to_owned());
         }
         self.seen.live = 1;
         Ok(())
+    }
+
+    /// Whether the alarm is on because of a member that has not rewritten its database. One that got it with a snapshot after operators did
+    /// their work has the file of before: etcd measures the file, not what is free in it.
+    fn is_full(&self) -> bool {
+        self.alarm.is_some_and(|member| !self.rewritten.contains(&member))
     }
 
     /// Whether no majority can elect a leader without a voter that does not know of the last change of membership and is in a higher
