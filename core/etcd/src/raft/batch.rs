@@ -52,7 +52,7 @@ impl Batch {
         let more = more.part(0, count);
         match self.0.last_mut() {
             Some(last) if last.first.flow_step().is_some() && last.first.later(last.count) == more.first => {
-                last.count += more.count
+                last.count += more.count;
             }
             _ => self.0.push(more),
         }

@@ -204,7 +204,9 @@ mod tests {
                         }
                     }
                 }
-                log.alike_from(copy.last() + 1).for_each(|(_, alike)| drop(copy.push_copies(alike)));
+                for (_, alike) in log.alike_from(copy.last() + 1) {
+                    copy.push_copies(alike);
+                }
                 prop_assert_eq!(log.last() + 1, first + list.len() as u64);
                 for (index, command) in (first..).zip(&list) {
                     let entry = log.get(index).expect("it is there");
