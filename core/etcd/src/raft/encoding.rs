@@ -106,9 +106,22 @@ pub(crate) fn proto_bytes(message: &Message) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raft::entry::Token;
 
     #[test]
     fn varints_have_seven_bits_a_byte() {
         assert_eq!([0, 127, 128, 16_383, 16_384, u64::MAX].map(varint), [1, 1, 2, 2, 3, 10]);
+    }
+
+    #[test]
+    fn entries_that_are_alike_are_as_long_as_one_by_one() {
+        let command = Command::Flowing { request_bytes: 300, grows: 400, supersedes: 400 };
+        let first = Entry { term: 200, chain: 7, token: Token::NONE, command };
+        for (index, count) in [(1, 1), (100, 27), (100, 28), (120, 20_000), (16_383, 2), (2_097_000, 1_000), (u64::MAX - 5, 5)] {
+            let alike = Alike { first, count };
+            let one_by_one: u64 = (index..index + count).map(|index| field(entry_bytes(&first, index))).sum();
+            assert_eq!(entries_bytes(index, std::iter::once(alike), field), one_by_one, "{count} from {index} on");
+            assert_eq!(entry_sizes(alike, index).map(|(count, _)| count).sum::<u64>(), count);
+        }
     }
 }
