@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use zonefall_core::network::ledger::Class;
 use zonefall_core::report::Report;
-use zonefall_core::run::run;
+use zonefall_core::run::{run, run_checked};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 use zonefall_tests::numbers;
@@ -109,4 +109,16 @@ fn logs_are_the_same_request_by_request() {
         }
     }
     assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
+}
+
+/// Where invariants are checked, entries that flow are applied one by one; otherwise together, as many as nobody looks at.
+#[test]
+fn entries_that_are_applied_together_come_to_the_same() {
+    for number in 0..20 {
+        let scenario = Scenario::from_json(&case(number, "flows").to_string()).expect("the other tests read it, too");
+        let checked = run_checked(&Arc::new(scenario), number, Options::default(), &mut |_, _| {});
+        let plain = simulate(number, "flows");
+        assert_eq!((&plain.trace_hash, plain.events), (&checked.trace_hash, checked.events), "case {number}");
+        assert_eq!(plain.etcd, checked.etcd, "case {number}");
+    }
 }
