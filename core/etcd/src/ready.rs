@@ -286,7 +286,8 @@ impl EtcdCluster {
         }
     }
 
-    /// Applies the next entries together, where they flow and nobody looks at each: others have applied them, and there is room.
+    /// Applies the next run of entries that flow in one step, where nothing depends on a single one of them: another member has applied them
+    /// before, nobody watches, and the database is far from its quota.
     fn apply_alike(&mut self, index: u8, counts: bool, ctx: &EtcdCtx<'_>) {
         let (cost, quota) = (self.options.apply, self.options.quota_bytes);
         let applied_first = self.recently_applied.last().map_or(0, |&(applied, _)| applied);

@@ -49,7 +49,7 @@ impl PairTotals {
     }
 }
 
-/// A link, from whom to whom and between which zones, with its meter.
+/// A link with its meter: sender, receiver and the zones of both.
 type Metered = (Endpoint, Endpoint, (ZoneId, ZoneId), Meter);
 
 impl Simulation {

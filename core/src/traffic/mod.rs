@@ -64,7 +64,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Orders keys by the kind of each end, what it is, the zones and the class: one number is soon compared.
+    /// Number that orders keys by their ends, zones and class: it is compared faster than the fields.
     fn rank(self) -> u128 {
         let end = |endpoint: Endpoint| -> u128 {
             let (kind, id) = match endpoint {
@@ -118,7 +118,7 @@ struct ClusterFlows {
     totals: Vec<Total>,
     /// Their sums by zone pair: until the last change, and since then.
     pairs: BTreeMap<(ZoneId, ZoneId), (Amount, Rate)>,
-    /// Those of them that come through the load balancer, there and back, together.
+    /// Sum of what passes the load balancer in both directions: until the last change, and since then.
     balanced: (Amount, Rate),
     /// What got into etcd-main until then, and what does since.
     written: (Amount, Rate),
@@ -273,7 +273,7 @@ impl Traffic {
         pairs
     }
 
-    /// The same of all that comes through load balancers, there and back.
+    /// What has passed load balancers in both directions.
     pub fn balanced(&self, now: Time) -> Amount {
         let mut balanced = Amount::default();
         self.clusters.values().for_each(|cluster| balanced.add(cluster.until(now, cluster.balanced)));

@@ -313,13 +313,13 @@ impl Stream {
         Self { there: self.there.share(times, 1), back: self.back.share(times, 1), ..self }
     }
 
-    /// An equal part, of so many.
+    /// One of `of` equal parts.
     #[must_use]
     pub fn part(self, of: usize) -> Self {
         Self { there: self.there.part(of), back: self.back.part(of), ..self }
     }
 
-    /// This and another between the same parts together.
+    /// The sum with another stream between the same parts.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.there.add(other.there);

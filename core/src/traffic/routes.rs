@@ -227,7 +227,7 @@ fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> V
     zones.into_iter().flatten().map(|zone| callers((Endpoint::Outside(id), *zone))).collect()
 }
 
-/// A server that asks a member: so many parts of so many.
+/// A server that asks a member. Its share of all requests is `own` of `parts`.
 #[derive(Clone, Copy, Debug)]
 struct Asker {
     /// Where it runs.
@@ -292,7 +292,7 @@ impl Finder<'_> {
             let is_with_others = [stream.from, stream.to].contains(&Part::Other);
             for other in if is_with_others { &others[..] } else { std::slice::from_ref(&target) } {
                 match [stream.from, stream.to].map(|part| member(part, *other).map(|member| self.member(cluster, member))) {
-                    // Members say it for all servers together.
+                    // What members send each other is the sum over all servers.
                     [Some(from), Some(to)] => {
                         let shares = askers.iter().map(|asker| stream.times(asker.own).part(asker.parts));
                         if let Some(all) = shares.reduce(Stream::and) {

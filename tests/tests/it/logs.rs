@@ -111,9 +111,9 @@ fn logs_are_the_same_request_by_request() {
     assert!(differences.is_empty(), "{} differ:\n{}", differences.len(), differences.join("\n"));
 }
 
-/// Where invariants are checked, entries that flow are applied one by one; otherwise together, as many as nobody looks at.
+/// Where invariants are checked, entries that flow are applied one by one; otherwise in one step where nothing depends on a single one.
 #[test]
-fn entries_that_are_applied_together_come_to_the_same() {
+fn entries_applied_in_one_step_give_the_same_report_as_one_by_one() {
     for number in 0..20 {
         let scenario = Scenario::from_json(&case(number, "flows").to_string()).expect("the other tests read it, too");
         let checked = run_checked(&Arc::new(scenario), number, Options::default(), &mut |_, _| {});

@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 
-/// Entries that follow each other and are alike: all of them flow, or there is one.
+/// A run of entries of writes that flow, which are all alike; or one other entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alike {
     /// The first of them.
@@ -16,7 +16,7 @@ pub struct Alike {
 pub struct Batch(Vec<Alike>);
 
 impl Alike {
-    /// Those from a place on, of which there is at least one, and at most so many.
+    /// At most `count` of them, from the one at place `from` on.
     fn part(self, from: u64, count: u64) -> Self {
         Self { first: self.first.later(from), count: count.min(self.count - from) }
     }
@@ -38,7 +38,7 @@ impl Batch {
         self.0.iter().flat_map(|alike| (0..alike.count).map(|k| alike.first.later(k)))
     }
 
-    /// Those that are alike together, without the first `skip` of all.
+    /// The runs, without the first `skip` entries.
     pub fn alike(&self, mut skip: u64) -> impl Iterator<Item = Alike> {
         self.0.iter().filter_map(move |alike| {
             let skipped = skip.min(alike.count);
@@ -47,7 +47,7 @@ impl Batch {
         })
     }
 
-    /// Appends the first `count` of these, at least one.
+    /// Appends the first `count` entries of a run.
     pub fn push(&mut self, more: Alike, count: u64) {
         let more = more.part(0, count);
         match self.0.last_mut() {

@@ -66,7 +66,8 @@ pub(crate) fn entry_bytes(entry: &Entry, index: u64) -> u64 {
     2 + 1 + varint(entry.term) + 1 + varint(index) + data
 }
 
-/// Entries that are alike, the first at `index`, by their size: how many, and bytes of each. (Longer numbers come later.)
+/// Parts of a run whose entries have the same size: number of entries, and bytes of each. The first entry has this `index`; a larger index
+/// takes more bytes.
 pub(crate) fn entry_sizes(alike: Alike, index: u64) -> impl Iterator<Item = (u64, u64)> {
     let (mut next, end) = (index, index + alike.count);
     std::iter::from_fn(move || {
@@ -78,7 +79,7 @@ pub(crate) fn entry_sizes(alike: Alike, index: u64) -> impl Iterator<Item = (u64
     })
 }
 
-/// Bytes of entries, the first at `index`, each with what is `around` it.
+/// Bytes of entries with their framing. The first entry has this `index`; `around` adds the framing to the bytes of an entry.
 pub(crate) fn entries_bytes(mut index: u64, entries: impl Iterator<Item = Alike>, around: impl Fn(u64) -> u64) -> u64 {
     let bytes = entries.map(|alike| {
         let sizes = entry_sizes(alike, index).map(|(count, each)| count * around(each));
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_alike_are_as_long_as_one_by_one() {
+    fn a_run_has_the_bytes_of_its_entries() {
         let command = Command::Flowing { request_bytes: 300, grows: 400, supersedes: 400 };
         let first = Entry { term: 200, chain: 7, token: Token::NONE, command };
         for (index, count) in [(1, 1), (100, 27), (100, 28), (120, 20_000), (16_383, 2), (2_097_000, 1_000), (u64::MAX - 5, 5)] {

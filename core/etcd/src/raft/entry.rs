@@ -115,7 +115,7 @@ impl Entry {
         Self { term, chain: link(before, term, command, token), token, command }
     }
 
-    /// The entry so many places behind this one: one that flows, like this one; itself at none.
+    /// The entry `places` behind this one in a run; at 0 the entry itself.
     pub(super) fn later(&self, places: u64) -> Self {
         let step = self.flow_step().unwrap_or_default();
         Self { chain: self.chain.wrapping_add(step.wrapping_mul(places)), ..*self }

@@ -76,7 +76,7 @@ impl Log {
         self.entries.get(index)
     }
 
-    /// The entries from an index on, those that are alike together, each with the index of its first.
+    /// The entries from an index on, in runs, each with the index of its first entry.
     pub fn alike_from(&self, mut index: u64) -> impl Iterator<Item = (u64, Alike)> {
         std::iter::from_fn(move || {
             let alike = self.entries.alike(index)?;

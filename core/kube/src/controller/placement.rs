@@ -83,6 +83,7 @@ impl Assumed {
 
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
+        // Most nodes are full, which is soon seen.
         let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
         let alone = Alone::new(demand, self, spec, store);
         let suits = |node: (NodeKey, &Node)| alone.leaves_room(node) && alone.refusal(node).is_none();

@@ -113,11 +113,8 @@ impl Processes {
     pub fn sync(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let pods: Vec<PodId> = store.node(self.node).pods.iter().copied().collect();
         self.end_strays(&pods, ctx);
-        let mut users: Vec<PodName> =
-            self.all.values().filter(|process| process.uses(process.name)).map(|process| process.name).collect();
-        users.sort_unstable();
         for name in store.mounted_on(self.node) {
-            if users.binary_search(&name).is_err() {
+            if !self.all.values().any(|process| process.uses(name)) {
                 store.set_mounted(name, None);
             }
         }
