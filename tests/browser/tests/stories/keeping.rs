@@ -147,6 +147,7 @@ fn back_finds_a_branch_that_was_renamed_and_then_deleted() {
         break_a_zone(page);
         page.press("Space");
         see_kept(page, CUT);
+        page.see_attribute_has("map-zone-eu-west-1b", "aria-label", "no power");
         // Another branch leaves it, and then it is renamed: the step before has its old name.
         page.press("m");
         page.see("branch-chooser", "has power again");
