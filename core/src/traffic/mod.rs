@@ -14,6 +14,7 @@
 pub mod legs;
 pub mod plan;
 mod routes;
+mod situation;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ use crate::scenario::kube::Role;
 use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use legs::Point;
 use plan::{Amount, Plan, Rate};
+use routes::Found;
+use situation::{Present, Situation};
 
 /// What flows are found from.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +116,8 @@ struct ClusterFlows {
     components: Vec<(String, Vec<(KubeClusterId, WorkloadId)>)>,
     /// All of it flows.
     all: bool,
+    /// What its flows were last found from.
+    situation: Option<Box<Situation>>,
     since: Time,
     /// In order of their keys.
     totals: Vec<Total>,
@@ -169,10 +174,22 @@ impl Traffic {
                     }
                 }
             }
-            let (all, since, totals, pairs, balanced, written) = Default::default();
-            let shoot = shoot.map(|(k, _)| k);
-            let own =
-                ClusterFlows { plans: own, counted, shoot, events, components, all, since, totals, pairs, balanced, written };
+            let (all, situation, since, totals, pairs, balanced, written) = Default::default();
+            let (plans, shoot) = (own, shoot.map(|(k, _)| k));
+            let own = ClusterFlows {
+                plans,
+                counted,
+                shoot,
+                events,
+                components,
+                all,
+                situation,
+                since,
+                totals,
+                pairs,
+                balanced,
+                written,
+            };
             traffic.clusters.insert(id, Arc::new(own));
             traffic.stale.insert(id);
         }
@@ -216,14 +233,17 @@ impl Traffic {
     /// All that a cluster's servers ask of etcd flows from now on, or some of it is asked one by one again.
     pub fn set_all(&mut self, id: KubeClusterId, all: bool) {
         if let Some(cluster) = self.clusters.get_mut(&id) {
-            Arc::make_mut(cluster).all = all;
+            let cluster = Arc::make_mut(cluster);
+            (cluster.all, cluster.situation) = (all, None);
             self.stale.insert(id);
         }
     }
 
     /// How many times over each of a cluster's requests is asked one by one now, by servers on these hosts; `None`: all of it flows.
     pub(crate) fn times(&self, id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
-        self.clusters.get(&id).filter(|cluster| !cluster.all).map(|cluster| routes::times(id, cluster, servers, ctx))
+        let cluster = self.clusters.get(&id).filter(|cluster| !cluster.all)?;
+        let there = Present::find(id, cluster, servers, ctx);
+        Some(ctx.scenario.kube.clusters[id].requests.iter().map(|own| there.times(&own.by, own.each)).collect())
     }
 
     /// Whether something may have changed since the last [`Traffic::refresh`].
@@ -237,12 +257,18 @@ impl Traffic {
         let mut written = Vec::new();
         for id in stale.iter().copied() {
             let cluster = self.clusters.get_mut(&id).expect("a cluster that is in use");
-            let found = routes::find(id, cluster, ctx);
+            let situation = Situation::of(id, cluster, ctx);
+            if cluster.situation.as_deref() == Some(&situation) {
+                continue;
+            }
+            let cluster = Arc::make_mut(cluster);
+            let found = cluster.find(&situation);
+            cluster.situation = Some(Box::new(situation));
             let etcd = [Some(ctx.scenario.kube.clusters[id].etcd), cluster.events];
             let rates = etcd.into_iter().zip(found.writes).filter_map(|(etcd, (rate, whole))| Some((etcd?, rate, whole)));
             written.extend(rates);
-            if !cluster.flows(&found.flow, found.written) {
-                Arc::make_mut(cluster).change(found.flow, found.written, ctx.now);
+            if !cluster.flows(&found) {
+                cluster.change(found, ctx.now);
             }
         }
         (stale, written)
@@ -250,10 +276,7 @@ impl Traffic {
 
     /// Whether every cluster's traffic flows as it was last found: nothing has changed unnoticed.
     pub fn is_fresh(&self, ctx: &TrafficCtx<'_>) -> bool {
-        let flows = |id: KubeClusterId, cluster: &ClusterFlows| {
-            let found = routes::find(id, cluster, ctx);
-            cluster.flows(&found.flow, found.written)
-        };
+        let flows = |id: KubeClusterId, cluster: &ClusterFlows| cluster.flows(&cluster.find(&Situation::of(id, cluster, ctx)));
         self.clusters.iter().all(|(id, cluster)| self.stale.contains(id) || flows(*id, cluster))
     }
 
@@ -320,21 +343,27 @@ impl ClusterFlows {
         amount
     }
 
+    /// What flows in a situation.
+    fn find(&self, situation: &Situation) -> Found {
+        routes::find(self.plan(), self.counted, situation)
+    }
+
     /// Whether that is what flows now.
-    fn flows(&self, flow: &Flow, written: Rate) -> bool {
-        let now = self.totals.iter().filter(|total| total.rate != Rate::default());
-        self.written.1 == written && now.map(|total| (total.key, total.rate)).eq(flow.iter().copied())
+    fn flows(&self, found: &Found) -> bool {
+        let now = self.totals.iter().filter(|total| !total.rate.is_zero());
+        self.written.1 == found.written && now.map(|total| (total.key, total.rate)).eq(found.flow.iter().copied())
     }
 
     /// From now on something else flows.
-    fn change(&mut self, flow: Flow, written: Rate, now: Time) {
+    fn change(&mut self, Found { flow, written, .. }: Found, now: Time) {
         let ns = now.since(self.since).as_nanos();
         self.written = (self.written(now), written);
         self.since = now;
         let mut flow = flow.into_iter().peekable();
         let mut new = Vec::new();
         for total in &mut self.totals {
-            new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| key.rank() < total.key.rank())));
+            let rank = total.key.rank();
+            new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| key.rank() < rank)));
             total.amount = total.after(ns);
             total.rate = flow.next_if(|(key, _)| *key == total.key).map_or_else(Rate::default, |(_, rate)| rate);
             total.most = total.most.max(total.rate.most_wire_bytes_per_s());

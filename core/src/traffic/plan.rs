@@ -19,6 +19,11 @@ impl Rate {
         Self([count, bytes, wire.bytes, wire.packets, in_bursts].map(|each| u128::from(each) * u128::from(per_million_s)))
     }
 
+    /// Nothing flows.
+    pub fn is_zero(&self) -> bool {
+        self.0.iter().all(|each| *each == 0)
+    }
+
     /// Adds another rate.
     pub fn add(&mut self, other: Self) {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
@@ -331,7 +336,7 @@ impl Stream {
 /// Adds to what goes the same way.
 fn flow(streams: &mut Vec<Stream>, more: Stream) {
     match streams.iter_mut().find(|own| (own.from, own.to, own.class) == (more.from, more.to, more.class)) {
-        _ if more.there == Rate::default() => {}
+        _ if more.there.is_zero() => {}
         Some(own) => *own = own.and(more),
         None => streams.push(more),
     }
