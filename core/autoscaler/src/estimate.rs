@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use zonefall_kube::controller::daemon;
-use zonefall_kube::controller::placement::{Assumed, Demand};
+use zonefall_kube::controller::placement::{Alone, Assumed, Demand};
 use zonefall_kube::name::{MachineName, NodeName};
 use zonefall_kube::rule::labels::Symbol;
 use zonefall_kube::rule::taints;
@@ -37,11 +37,19 @@ pub fn unschedulable_pods(
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }
     let mut left = Vec::new();
-    let mut hopeless = BTreeSet::new();
+    // No node suits pods like these, nor will one when it has more pods.
+    let (mut hopeless, mut nowhere) = (BTreeSet::new(), Vec::new());
     for pod in pods {
-        if hopeless.contains(pod) {
-            left.push(*pod);
-        } else if let Some(node) = assumed.first_fit(*pod, NodeKey(0), spec, store) {
+        let alone = Alone::new(*pod, spec, store);
+        let place = if hopeless.contains(pod) || nowhere.contains(&alone) {
+            None
+        } else if let Some(first) = assumed.first_alone(&alone, NodeKey(0), store) {
+            assumed.first_fit(*pod, first, spec, store)
+        } else {
+            nowhere.push(alone);
+            None
+        };
+        if let Some(node) = place {
             assumed.put(*pod, node, spec);
         } else {
             hopeless.insert(*pod);

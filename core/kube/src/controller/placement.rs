@@ -45,7 +45,7 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = LazyCell::new(|| company(workload, spec, store, &nodes));
-    let alone = Alone::new(demand, &assumed, spec, store);
+    let alone = Alone::new(demand, spec, store);
     let refusal = filter(demand, spec, store, &nodes, &company, &alone);
     let refusals: Vec<_> = (0..nodes.all.len()).map(refusal).collect();
     let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&place| refusals[place].is_none()).collect();
@@ -83,16 +83,23 @@ impl Assumed {
 
     /// The first node from `from` on that suits a pod.
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
-        // Most nodes are full, which is soon seen.
-        let those = store.nodes().chain(self.nodes.iter().map(|(key, node)| (*key, node)));
-        let alone = Alone::new(demand, self, spec, store);
-        let suits = |node: (NodeKey, &Node)| alone.leaves_room(node) && alone.refusal(node).is_none();
-        let (key, _) = those.skip_while(|(key, _)| *key < from).find(|node| suits(*node))?;
+        let alone = Alone::new(demand, spec, store);
+        let key = self.first_alone(&alone, from, store)?;
         let nodes = Nodes::new(store, self);
         let company = LazyCell::new(|| company(store.template(demand.workload, spec), spec, store, &nodes));
         let refusal = filter(demand, spec, store, &nodes, &company, &alone);
         let mut places = nodes.all.partition_point(|(own, _)| *own < key)..nodes.all.len();
-        places.find(|&place| alone.leaves_room(nodes.all[place]) && refusal(place).is_none()).map(|place| nodes.all[place].0)
+        places
+            .find(|&place| alone.leaves_room(nodes.all[place], self) && refusal(place).is_none())
+            .map(|place| nodes.all[place].0)
+    }
+
+    /// The first node from `from` on that would suit a pod, were there no others.
+    pub fn first_alone(&self, alone: &Alone<'_>, from: NodeKey, store: &Store) -> Option<NodeKey> {
+        let assumed = self.nodes.iter().map(|(key, node)| (*key, node)).filter(|(key, _)| *key >= from);
+        // Most nodes are full, which is soon seen.
+        let suits = |node: (NodeKey, &Node)| alone.leaves_room(node, self) && alone.refusal(node, self).is_none();
+        store.nodes_from(from).chain(assumed).find(|node| suits(*node)).map(|(key, _)| key)
     }
 }
 
@@ -140,7 +147,7 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     });
     let near = LazyCell::new(move || affinity::filter(&pod(workload), company, &nodes.views));
     move |place: usize| {
-        alone.refusal(nodes.all[place]).or_else(|| {
+        alone.refusal(nodes.all[place], nodes.assumed).or_else(|| {
             if spread[place] != spread::Verdict::Success {
                 return Some(Reason::Spread);
             }
@@ -154,40 +161,53 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     }
 }
 
-/// The filters that look at nothing but a node.
-struct Alone<'a> {
+/// What a pod demands of a node, whatever other pods there are.
+#[derive(Clone, Debug)]
+pub struct Alone<'a> {
     workload: &'a Workload,
     claim: Option<Claim>,
-    assumed: &'a Assumed,
 }
 
 impl<'a> Alone<'a> {
-    fn new(demand: Demand, assumed: &'a Assumed, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
+    /// Of a pod.
+    pub fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
         let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
-        Self { workload: store.template(demand.workload, spec), claim, assumed }
+        Self { workload: store.template(demand.workload, spec), claim }
     }
 
     /// Whether the pod fits beside what is on a node.
-    fn leaves_room(&self, (key, node): (NodeKey, &Node)) -> bool {
+    fn leaves_room(&self, (key, node): (NodeKey, &Node), assumed: &Assumed) -> bool {
         let requested = node.requested.plus(&self.workload.requests);
         requested.fits(&node.allocatable)
-            && (self.assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
+            && (assumed.loads.get(&key)).is_none_or(|(more, _)| requested.plus(more).fits(&node.allocatable))
     }
 
     /// The first filter that a node fails.
-    fn refusal(&self, (key, node): (NodeKey, &Node)) -> Option<Reason> {
-        let Self { workload, claim, assumed } = self;
+    fn refusal(&self, (key, node): (NodeKey, &Node), assumed: &Assumed) -> Option<Reason> {
+        let Self { workload, claim } = self;
         let volumes = node.with_volume as usize + assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
         match () {
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
             () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
-            () if !self.leaves_room((key, node)) => Some(Reason::Resources),
+            () if !self.leaves_room((key, node), assumed) => Some(Reason::Resources),
             () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
             () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
                 Some(Reason::VolumeZone)
             }
             () => None,
         }
+    }
+}
+
+/// What suits one suits the other.
+impl PartialEq for Alone<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let (own, others) = (self.workload, other.workload);
+        self.claim == other.claim
+            && own.requests == others.requests
+            && own.volume.is_some() == others.volume.is_some()
+            && own.tolerations == others.tolerations
+            && own.affinity == others.affinity
     }
 }
 

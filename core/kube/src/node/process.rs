@@ -140,7 +140,8 @@ impl Processes {
     fn sync_pod(&mut self, id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let pod = store.pod(id).expect("a node's pods are there");
         let (name, terminating, was_ready) = (pod.name, pod.terminating, pod.ready);
-        match (self.all.get(&id).map(|process| process.state), terminating) {
+        let process = self.all.get(&id).copied();
+        match (process.map(|process| process.state), terminating) {
             (None | Some(State::Waiting | State::Mounting | State::Pulling), true) => {
                 if Arc::make_mut(&mut self.all).remove(&id).is_some_and(|process| process.state != State::Waiting) {
                     store.set_mounted(name, None);
@@ -156,12 +157,12 @@ impl Processes {
             (Some(State::Starting | State::Running), true) => self.stop(id, ctx),
             (Some(State::Starting), false) => store.set_pod_ready(id, false, ctx),
             (Some(State::Running), false) => {
-                let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs");
-                if !std::mem::replace(&mut process.reported, true) {
+                // Most are as they were: spares looking them up again.
+                let Process { reported, ready, .. } = process.expect("it runs");
+                if !reported {
+                    Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs").reported = true;
                     store.start(id, ctx);
                 }
-                let ready = process.ready;
-                // Most are as they were: spares looking them up again.
                 if ready != was_ready {
                     store.set_pod_ready(id, ready, ctx);
                 }

@@ -90,6 +90,11 @@ impl Store {
         self.nodes.iter().map(|(key, node)| (*key, node))
     }
 
+    /// Those from one on.
+    pub fn nodes_from(&self, first: NodeKey) -> impl Iterator<Item = (NodeKey, &Node)> {
+        self.nodes.range(first..).map(|(key, node)| (*key, node))
+    }
+
     /// The nodes on which members of an etcd cluster may run, those that are gone included.
     pub fn nodes_of_members(&self, cluster: EtcdId) -> Vec<NodeKey> {
         self.members.get(&cluster).into_iter().flatten().copied().collect()
