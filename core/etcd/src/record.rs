@@ -156,6 +156,13 @@ pub enum EtcdRecord {
         /// Bytes of its file.
         bytes: u64,
     },
+    /// The database of a member has grown to its quota without a put, so that no alarm is on: it refuses what is put.
+    QuotaReached {
+        /// The member.
+        member: MemberId,
+        /// Bytes of its file.
+        bytes: u64,
+    },
     /// The NOSPACE alarm was disarmed.
     AlarmDisarmed(EtcdId),
     /// A member has rewritten its database without the free pages.

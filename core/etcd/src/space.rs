@@ -71,8 +71,13 @@ impl EtcdCluster {
                 let server = self.server_mut(index);
                 server.database.write(database_growth(command));
                 server.backend.applied(command, 1);
-                if !refused && self.refuses_writes(self.server(index).expect("its process serves")) {
+                let server = self.server(index).expect("its process serves");
+                if !refused && self.refuses_writes(server) {
+                    let (member, bytes) = (self.members[index as usize].id, server.database.file_bytes);
                     ctx.fx.service_changed.push(self.id);
+                    if has_room {
+                        ctx.record(EtcdRecord::QuotaReached { member, bytes });
+                    }
                 }
             }
         }

@@ -115,6 +115,9 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::Etcd(EtcdRecord::SpaceExceeded { member, bytes }) => {
             format!("NOSPACE alarm: the database of {} has {}, its quota", name(*member), text::bytes(*bytes))
         }
+        Record::Etcd(EtcdRecord::QuotaReached { member, bytes }) => {
+            format!("the database of {} has {}, its quota: it refuses puts", name(*member), text::bytes(*bytes))
+        }
         Record::Etcd(EtcdRecord::AlarmDisarmed(cluster)) => {
             format!("{}: the NOSPACE alarm is disarmed", scenario.etcd[*cluster].name)
         }

@@ -63,7 +63,9 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::Etcd(EtcdRecord::Availability { cluster: id, up, .. }) => {
             Subject { kind: Some(StoryKind::Availability), cluster: Some(cluster(*id)), about: Vec::new(), over: *up }
         }
-        Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => of(StoryKind::Snapshot, &[*member], false),
+        Record::Etcd(EtcdRecord::SpaceExceeded { member, .. } | EtcdRecord::QuotaReached { member, .. }) => {
+            of(StoryKind::Snapshot, &[*member], false)
+        }
         Record::Etcd(EtcdRecord::Defragmented { member, .. }) => of(StoryKind::Snapshot, &[*member], true),
         Record::Etcd(EtcdRecord::AlarmDisarmed(id)) => {
             Subject { kind: Some(StoryKind::Snapshot), cluster: Some(cluster(*id)), about: Vec::new(), over: true }

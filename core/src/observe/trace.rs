@@ -285,6 +285,11 @@ impl Writer<'_> {
                 self.member(*member);
                 self.u64(*bytes);
             }
+            Record::Etcd(EtcdRecord::QuotaReached { member, bytes }) => {
+                self.u8(30);
+                self.member(*member);
+                self.u64(*bytes);
+            }
             Record::Etcd(EtcdRecord::AlarmDisarmed(cluster)) => {
                 self.u8(27);
                 self.u16(cluster.0);

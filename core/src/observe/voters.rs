@@ -92,6 +92,7 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
             | EtcdRecord::MemberMoved { member, .. }
             | EtcdRecord::Backlog { member, .. }
             | EtcdRecord::SpaceExceeded { member, .. }
+            | EtcdRecord::QuotaReached { member, .. }
             | EtcdRecord::Defragmented { member, .. }
             | EtcdRecord::Membership {
                 change: MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member),

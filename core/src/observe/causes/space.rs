@@ -1,23 +1,29 @@
 //! Databases that were full: no member wrote what grows until the NOSPACE alarm was disarmed.
 
-use super::{Causes, Outage};
+use super::{BEFORE, Causes, Outage};
 use crate::etcd::command_bytes::is_full;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::record::{EtcdRecord, Record, Service};
 use crate::scenario::text;
 
-/// The NOSPACE alarms of one cluster: who raised each, since when and until when.
+/// When the databases of one cluster were full.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Alarms(Vec<(MemberId, Time, Option<Time>)>);
+pub(super) struct Alarms {
+    /// NOSPACE alarms: who raised each, since when and until when.
+    raised: Vec<(MemberId, Time, Option<Time>)>,
+    /// Members that refuse what is put without an alarm, and since when.
+    reached: Vec<(MemberId, Time)>,
+}
 
 impl Alarms {
     /// Takes note of a record of the cluster.
     pub(super) fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => self.0.push((*member, at, None)),
+            Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => self.raised.push((*member, at, None)),
+            Record::Etcd(EtcdRecord::QuotaReached { member, .. }) => self.reached.push((*member, at)),
             Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => {
-                self.0.iter_mut().filter(|(.., until)| until.is_none()).for_each(|(.., until)| *until = Some(at));
+                self.raised.iter_mut().filter(|(.., until)| until.is_none()).for_each(|(.., until)| *until = Some(at));
             }
             _ => {}
         }
@@ -25,12 +31,13 @@ impl Alarms {
 
     /// Drops what was over at a time.
     pub(super) fn forget(&mut self, is_old: impl Fn(Time) -> bool) {
-        self.0.retain(|(.., until)| !until.is_some_and(&is_old));
+        self.raised.retain(|(.., until)| !until.is_some_and(&is_old));
+        self.reached.retain(|(_, at)| !is_old(*at));
     }
 
     /// Whether there is nothing to drop.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.raised.is_empty() && self.reached.is_empty()
     }
 }
 
@@ -41,7 +48,7 @@ impl Causes {
         let refuses = outage.service == Service::Write;
         let on =
             move |(_, from, until): &&(_, Time, Option<Time>)| *from <= ends && until.is_none_or(|until| until > outage.from);
-        self.clusters[outage.cluster].alarms.0.iter().filter(on).filter(move |_| refuses)
+        self.clusters[outage.cluster].alarms.raised.iter().filter(on).filter(move |_| refuses)
     }
 
     /// Whose database was full.
@@ -50,9 +57,11 @@ impl Causes {
         let quota = text::bytes(cluster.options.quota_bytes);
         let Some((member, ..)) = self.alarms(outage).next().copied() else {
             // Nobody has put anything.
-            let from_the_start = outage.service == Service::Write && outage.from == Time::ZERO;
-            let is_full = is_full(cluster.database_bytes, cluster.options.quota_bytes);
-            return (from_the_start && is_full).then(|| format!("databases have reached their quota of {quota}"));
+            let from_the_start = outage.from == Time::ZERO && is_full(cluster.database_bytes, cluster.options.quota_bytes);
+            let just_then = |(_, at): &(MemberId, Time)| *at <= outage.from && outage.from <= *at + BEFORE;
+            let reached = self.clusters[outage.cluster].alarms.reached.iter().any(just_then);
+            let refuses = outage.service == Service::Write && (from_the_start || reached);
+            return refuses.then(|| format!("databases have reached their quota of {quota}"));
         };
         let name = text::member(&*self.scenario, member);
         Some(format!("the database of {name} exceeded its quota of {quota}; NOSPACE alarm"))

@@ -84,9 +84,11 @@ impl Causes {
     /// length; the same of other members where it took at least half as long.
     ///
     /// A put waits for four writes at most: that under way and its own, at the leader and at a follower. So what took less than a quarter
-    /// of the probe's deadline makes nothing late.
+    /// of the probe's deadline, or of the time after which a client gives up, makes nothing late.
     pub(super) fn busy(&self, outage: &Outage) -> Option<String> {
-        let least = if outage.late { self.scenario.probe.deadline / 4 } else { Duration::ZERO };
+        let asking = self.scenario.clients.iter().filter(|client| client.etcd == outage.cluster && client.server.is_none());
+        let patience = asking.map(|client| client.timeout).fold(self.scenario.probe.deadline, Duration::min);
+        let least = if outage.late { patience / 4 } else { Duration::ZERO };
         let end = if outage.late { outage.to.unwrap_or(Time::MAX) } else { outage.from };
         let mut all: BTreeMap<(bool, String), (Duration, Wait)> = BTreeMap::new();
         for &(at, wait, time) in &self.clusters[outage.cluster].waits.long {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::ids::{EtcdId, FaultId, MemberId, VolumeId};
-use zonefall_core::kernel::time::Time;
+use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RequestResult};
 use zonefall_core::report::{Report, ViolationReport};
@@ -145,7 +145,7 @@ fn play(case: &Case, scenario: &Arc<Scenario>) -> Result<Seen, Failure> {
     // A violation ends the run: what comes after it proves nothing.
     let end = (Time::ZERO + scenario.duration).as_nanos();
     for step in 1..=STEPS {
-        run.advance(Time::from_nanos(end / STEPS * step), &mut |_, record: &Record| watch.record(record));
+        run.advance(Time::from_nanos(end / STEPS * step), &mut |at, record: &Record| watch.record(at, record));
         if let Some(violation) = run.violations().first() {
             let (property, text) = (violation.property.to_owned(), violation.text.clone());
             return Err(Failure::Violation { at: violation.at, property, text });
@@ -180,6 +180,9 @@ const STEPS: u64 = 16;
 /// Entries a follower may lack while requests are under way.
 const UNDER_WAY: u64 = 30;
 
+/// A database takes at most so long: 29 MB to each of four members at once, at 4 MB/s.
+const SENDING: Duration = Duration::from_secs(30);
+
 /// What decides whether the cluster must work in the end.
 struct Watch {
     voters: Voters,
@@ -196,6 +199,9 @@ struct Watch {
     alarm: Option<MemberId>,
     /// Members that have rewritten their databases since those last came with a snapshot.
     rewritten: BTreeSet<MemberId>,
+    /// Databases on their way: to whom, from whom, since when.
+    sends: BTreeMap<(MemberId, MemberId), Time>,
+    now: Time,
     last: u16,
     served: u64,
     seen: Seen,
@@ -206,12 +212,19 @@ impl Watch {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
         let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
         let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
-        let (applied, changed, alarm, rewritten, served, seen) = Default::default();
-        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, last: last as u16, served, seen }
+        let (applied, changed, alarm, rewritten, sends, now, served, seen) = Default::default();
+        let last = last as u16;
+        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, sends, now, last, served, seen }
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, at: Time, record: &Record) {
+        self.now = at;
         self.voters.record(record);
+        match record {
+            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => drop(self.sends.insert((*to, *from), at)),
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.remove(&(*to, *from))),
+            _ => {}
+        }
         match record {
             Record::FaultStarted(active) => {
                 if let Fault::VolumeLost(VolumeLost(FaultTarget::Named(volume))) = active.fault {
@@ -281,7 +294,8 @@ impl Watch {
                 let why = format!("{} is in term {}, its leader in term {}", name(member), member.term, leader.term);
                 return Err(Failure::Electing(why));
             }
-            if member.committed + UNDER_WAY < leader.committed {
+            let is_sent_it = self.sends.iter().any(|((to, _), since)| *to == member.member && *since + SENDING > self.now);
+            if member.committed + UNDER_WAY < leader.committed && !is_sent_it {
                 let (has, of) = (member.committed, leader.committed);
                 return fails(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
             }
