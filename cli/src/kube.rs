@@ -69,15 +69,14 @@ fn apis(report: &Report, page: &Page) -> String {
 
 /// Outages of APIs; of reads and writes at once in one row.
 fn api_outages(report: &Report, page: &Page) -> String {
-    let what = |o: &ApiOutageReport| (o.from_s.to_bits(), o.to_s.to_bits(), o.share.to_bits());
+    let what = |o: &ApiOutageReport| (o.from_s.to_bits(), o.to_s.to_bits(), o.share.to_bits(), o.late);
     let of_api = |(name, api): (&String, &ApiReport)| {
         let alike = api.outages.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause);
         let row = |outages: &[ApiOutageReport]| {
             let first = &outages[0];
             let length = if first.completed { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
             let verbs: Vec<&str> = outages.iter().map(|outage| &*outage.verb).collect();
-            let verbs = text::list(&verbs);
-            let requests = if first.is_whole() { verbs } else { format!("{} of {verbs}", text::fraction(first.share)) };
+            let requests = first.what_of(&text::list(&verbs));
             vec![clock(first.from_s), length, name.clone(), requests, first.root_cause.clone()]
         };
         alike.map(row).collect::<Vec<_>>()

@@ -209,9 +209,7 @@ impl Run {
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
-            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd), &|cluster, verb, from| {
-                self.observers.availability.api_cause(cluster, verb, from)
-            }),
+            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd), &|cluster| self.observers.availability.api(cluster, now)),
             pods,
             nodes,
             machines,

@@ -143,6 +143,16 @@ pub enum Verb {
     Write,
 }
 
+impl Verb {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
 traced! { enum Verb { Read = 0, Write = 1 } }
 
 /// A fact of a pod.

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use crate::client::in_flight::Seats;
 use crate::client::{Client, ClientCtx};
+use crate::etcd::service::RequestKind;
 use crate::ids::ZoneId;
+use crate::kernel::time::Duration;
 use crate::network::HostId;
-use crate::scenario::{Load, Op, Target};
+use crate::scenario::kube::usage::Caller;
+use crate::scenario::{self, Load, Op, Scenario, Target};
 
 /// An API server that clients are sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +27,33 @@ pub struct ServerAttachment {
     pub share: (u64, u64),
 }
 
+/// How long etcd and the way to it may take for a request of an API, if that is to be answered within the probe's deadline; `None`: the
+/// client asks for what its server itself needs.
+pub(super) fn in_time(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
+    let part = client.server?;
+    let cluster = &scenario.kube.clusters[part.cluster];
+    let requests = &cluster.requests[usize::from(part.requests?)];
+    let of_users = client.etcd == cluster.etcd && requests.by != Caller::Server;
+    of_users.then(|| scenario.probe.deadline - cluster.timers.api_overhead)
+}
+
 impl Client {
     /// The places at its server that its requests take, and how many there are; `None`: they take none.
     pub(super) fn seats(&self) -> Option<(Seats, NonZeroU32)> {
         let (part, attachment) = (self.spec.server?, self.attachment.as_ref()?);
         let writes = !matches!(self.spec.op, Op::Range { .. });
         Some((Seats { cluster: part.cluster, server: attachment.server, writes }, part.limit?))
+    }
+
+    /// Whether a request that takes a connection with this member now is to be answered within the probe's deadline, as the API's
+    /// probe sees it: the way to the member is open, and takes no longer with what the member needs. Queues, full servers and lost packets
+    /// are not known to it. `None`: it is no request of the API.
+    pub(super) fn is_expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<bool> {
+        let in_time = self.in_time?;
+        let kind = RequestKind::of_api(!matches!(self.spec.op, Op::Range { .. }));
+        let host = ctx.cluster.members[usize::from(member)].host;
+        let time = ctx.cluster.time_at(member, kind, ctx.net).filter(|_| ctx.net.is_open(self.host, host));
+        Some(time.is_some_and(|time| ctx.net.round_trip(self.host, host) + time <= in_time))
     }
 
     /// The member of the connection that the next request takes.

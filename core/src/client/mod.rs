@@ -82,6 +82,8 @@ pub struct Client {
     before: Vec<(u8, [ZoneId; 2], (Meter, Meter))>,
     /// The API server that it is a part of, if it is one of those that serve.
     attachment: Option<ServerAttachment>,
+    /// What it asks are requests of an API, which is to answer within the probe's deadline: etcd and the way to it may take so long.
+    in_time: Option<Duration>,
     /// Its next request is queued.
     ticks: bool,
     /// The same by what it is.
@@ -142,6 +144,7 @@ impl Client {
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
             attachment: None,
+            in_time: attachment::in_time(scenario, &spec),
             ticks: spec.server.is_none(),
             ledger: Ledger::default(),
             told: Default::default(),
@@ -209,7 +212,8 @@ impl Client {
         let wanted = self.seats();
         let is_let_in = wanted.is_none_or(|(seats, limit)| ctx.in_flight.take(seats, limit));
         let taken = wanted.filter(|_| is_let_in).map(|(seats, _)| seats);
-        let token = self.requests.open(Request { since: ctx.now, tries: 0, member, taken });
+        let expected = self.is_expected(member, ctx);
+        let token = self.requests.open(Request { since: ctx.now, tries: 0, member, taken, expected });
         if !is_let_in {
             self.finish(token, RequestResult::Rejected, ctx);
         } else if ctx.net.is_powered(self.host) {
@@ -394,7 +398,7 @@ impl Client {
         }
         let member = MemberId { cluster: self.cluster, index: request.member };
         let latency = ctx.now.since(request.since);
-        self.record_result(member, latency, result, ctx.out);
+        self.record_result(member, (latency, request.expected), result, ctx.out);
         if let Load::Closed { .. } = self.spec.load
             && self.is_on(ctx)
         {
@@ -407,8 +411,15 @@ impl Client {
         }
     }
 
-    fn record_result(&self, member: MemberId, latency: Duration, result: RequestResult, out: &mut dyn ClientOutbox) {
-        out.record(ClientRecord::Request { client: self.id, from: self.spec.zone, op: self.spec.op, member, latency, result });
+    fn record_result(
+        &self,
+        member: MemberId,
+        (latency, expected): (Duration, Option<bool>),
+        result: RequestResult,
+        out: &mut dyn ClientOutbox,
+    ) {
+        let (client, from, op) = (self.id, self.spec.zone, self.spec.op);
+        out.record(ClientRecord::Request { client, from, op, member, latency, expected, result });
     }
 
     fn queue_deadline(&mut self, due: Time, out: &mut dyn ClientOutbox) {

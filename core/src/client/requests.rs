@@ -16,6 +16,8 @@ pub struct Request {
     pub member: u8,
     /// It has one of these places.
     pub taken: Option<Seats>,
+    /// Whether it was to be answered within the probe's deadline, as things stood; `None`: it is no request of an API.
+    pub expected: Option<bool>,
 }
 
 /// The requests of one client.

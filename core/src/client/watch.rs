@@ -139,7 +139,7 @@ impl Client {
             return;
         }
         let member = MemberId { cluster: self.cluster, index: member };
-        self.record_result(member, ctx.now.since(since), RequestResult::Ok, ctx.out);
+        self.record_result(member, (ctx.now.since(since), None), RequestResult::Ok, ctx.out);
     }
 
     /// What waited for the path is sent again; it gets through, unless the path is blocked anew.

@@ -29,14 +29,16 @@
 //! The engine judges and says so with [`EtcdRecord::Availability`]; this observer adds up the intervals, and
 //! [`causes`](super::causes) finds the reasons.
 
+mod api_rows;
+mod apis;
 mod late;
+mod served;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Observer;
-use super::causes::{Causes, Outage};
-use super::shares::Shares;
+use super::causes::{ApiOutage, ApiOutageKind, Causes, Outage};
 use super::vantages::Vantages;
 use crate::ids::{EtcdId, KubeClusterId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
@@ -46,6 +48,8 @@ use crate::network::vantage::Extent;
 use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult, Service};
 use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
 use crate::scenario::{Op, Scenario, Vantage};
+pub use api_rows::ApiRows;
+use apis::{ApiOutages, ApiRequest};
 use late::{Isolated, Late, Request, Rules};
 
 /// Collects outages.
@@ -61,15 +65,6 @@ pub struct Availability {
     apis: BTreeMap<KubeClusterId, Arc<ApiOutages>>,
     /// Changes since it last looked for what it may forget.
     changes: usize,
-}
-
-/// Why an API was unavailable.
-#[derive(Clone, Debug)]
-struct ApiOutages {
-    /// By [`Verb`]: for which share of its resources it answers.
-    shares: [Shares; 2],
-    /// Outages that are over: start and cause.
-    over: Vec<(Verb, Time, String)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -150,25 +145,23 @@ impl Availability {
         self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
     }
 
-    /// Why an API has been unavailable since `from`, or was for a time that began then.
-    pub fn api_cause(&self, cluster: KubeClusterId, verb: Verb, from: Time) -> String {
-        let over = self.apis.get(&cluster).and_then(|api| api.over.iter().find(|(v, at, _)| (*v, *at) == (verb, from)));
-        let is_part = || self.apis.get(&cluster).is_some_and(|api| api.shares[verb as usize].is_part());
-        over.map_or_else(|| self.cause(cluster, verb, from, None, is_part()), |(.., cause)| cause.clone())
+    /// What requests to an API met until now, and why it was unavailable.
+    pub fn api(&self, cluster: KubeClusterId, now: Time) -> ApiRows<'_> {
+        let api = self.apis.get(&cluster).map(|api| &**api);
+        ApiRows::new((&self.causes, &self.rules), (cluster, api), now)
     }
 
-    fn cause(&self, cluster: KubeClusterId, verb: Verb, from: Time, to: Option<Time>, part: bool) -> String {
-        let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
-        let etcd = self.scenario.kube.clusters[cluster].etcd;
-        self.causes.of_api(&Outage { cluster: etcd, service, from, to, late: false }, cluster, part)
+    fn api_mut(&mut self, cluster: KubeClusterId) -> &mut ApiOutages {
+        Arc::make_mut(self.apis.entry(cluster).or_insert_with(|| Arc::new(ApiOutages::new(&self.rules))))
     }
 
     fn api_changes(&mut self, at: Time, cluster: KubeClusterId, verb: Verb, share: Share) {
-        let shares = || [(); 2].map(|()| Shares::new(self.scenario.probe.deadline));
-        let api = self.apis.entry(cluster).or_insert_with(|| Arc::new(ApiOutages { shares: shares(), over: Vec::new() }));
-        if let Some(span) = Arc::make_mut(api).shares[verb as usize].set(at, share) {
-            let cause = self.cause(cluster, verb, span.from, Some(at), !span.is_whole());
-            Arc::make_mut(self.apis.get_mut(&cluster).expect("it has changed")).over.push((verb, span.from, cause));
+        let (deadline, api) = (self.rules.deadline, self.api_mut(cluster));
+        api.late[verb as usize].served.count(at, share, deadline);
+        if let Some(span) = api.shares[verb as usize].set(at, share) {
+            let how = ApiOutageKind::of_state(!span.is_whole());
+            let cause = self.causes.of_api(&ApiOutage { cluster, verb, from: span.from, to: Some(at), how });
+            self.api_mut(cluster).over.push((verb, span.from, cause));
         }
     }
 
@@ -223,11 +216,23 @@ impl Availability {
                 }
             }
         }
+        for (&cluster, api) in &mut self.apis {
+            for verb in [Verb::Read, Verb::Write] {
+                if !api.late[verb as usize].is_pending() {
+                    continue;
+                }
+                let late = &mut Arc::make_mut(api).late[verb as usize];
+                late.settle((now, Time::MAX), &self.rules);
+                for span in late.over(now, &self.rules) {
+                    span.cause = Some(self.causes.of_api(&span.explained(cluster, verb)));
+                }
+            }
+        }
         // Requests that have not ended may turn out to be late.
         let asked = now - self.rules.horizon;
         let mut earliest = asked;
         let mut of_apis: BTreeMap<EtcdId, Time> = BTreeMap::new();
-        let open_of = |api: &ApiOutages| api.shares.iter().filter_map(Shares::open).fold(asked, Time::min);
+        let open_of = |api: &ApiOutages| api.open(asked);
         self.causes.forget_servers(|cluster| self.apis.get(&cluster).map_or(asked, |api| open_of(api)));
         for (cluster, api) in &self.apis {
             let open = open_of(api);
@@ -264,13 +269,24 @@ impl Observer for Availability {
                 self.api_changes(at, *cluster, *verb, *share);
                 self.changed(at);
             }
+            Record::Kube(cluster, KubeRecord::ApiShareFrom { from, verb, share }) => {
+                let deadline = self.rules.deadline;
+                self.api_mut(*cluster).late[*verb as usize].served.set(at, *from, *share, deadline);
+            }
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
-            Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) => {
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, expected, result }) => {
                 let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
                 let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
                 let ok = *result == RequestResult::Ok;
-                let tells = known && !dark && late::tells(self.scenario.client(*client), ok);
+                let of = self.scenario.client(*client);
+                let tells = known && !dark && late::tells(of, ok);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
+                if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| !dark)) {
+                    let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };
+                    let request = ApiRequest { request, zone: *from, expected, rejected: *result == RequestResult::Rejected };
+                    let rules = self.rules;
+                    self.api_mut(part.cluster).late[verb as usize].ended(request, &rules);
+                }
                 if let Some(service) = service_of(*op).filter(|_| tells) {
                     self.ended(member.cluster, *from, service, request);
                 }

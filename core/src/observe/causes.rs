@@ -31,6 +31,7 @@ use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
+pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
 use work::{NodeDeletion, PodEnd, Work};

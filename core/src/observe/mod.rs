@@ -131,6 +131,7 @@ impl Observer for Observers {
                 KubeRecord::ApiServer(..)
                 | KubeRecord::ApiAvailability { .. }
                 | KubeRecord::ApiShare { .. }
+                | KubeRecord::ApiShareFrom { .. }
                 | KubeRecord::Pod(..)
                 | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
                 | KubeRecord::Machine(_, MachineFact::DrainTimedOut)

@@ -127,7 +127,7 @@ impl Requests {
 
 impl Observer for Requests {
     fn record(&mut self, at: Time, record: &Record) {
-        if let Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) = record {
+        if let Record::Client(ClientRecord::Request { client, from, op, member, latency, result, .. }) = record {
             self.request(at, (*client, *from), *op, *member, *latency, *result);
         }
     }
@@ -171,7 +171,7 @@ mod tests {
             let (client, from) = (ClientId(c), ZoneId(0));
             requests.record(
                 Time::ZERO,
-                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, result }),
+                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, expected: None, result }),
             );
         };
         let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
@@ -208,7 +208,7 @@ mod tests {
             let from = scenario.client(client).zone;
             requests.record(
                 Time::ZERO,
-                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, result }),
+                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, expected: None, result }),
             );
         }
         let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();

@@ -220,7 +220,7 @@ impl Writer<'_> {
                 self.member(*member);
                 self.option(*refused, Self::text);
             }
-            Record::Client(ClientRecord::Request { client, from, op, member, latency, result }) => {
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, result, expected: _ }) => {
                 self.u8(16);
                 self.u16(client.0);
                 self.u16(from.0);

@@ -225,7 +225,8 @@ pub struct ApiReport {
     #[serde(default)]
     pub failure_tolerance: Option<FailureTolerance>,
     /// Time without answers to reads, as the probe judges it, in seconds: the mean over the API's resources, as requests for any of them
-    /// to any of its servers meet it. A third of the resources that stalls for 30 s is 10 s.
+    /// to any of its servers meet it. A third of the resources that stalls for 30 s is 10 s. It includes the time in which simulated
+    /// requests were late.
     pub read_unavailable_s: f64,
     /// Time without answers to writes, in seconds, likewise.
     pub write_unavailable_s: f64,
@@ -271,10 +272,15 @@ pub struct ApiOutageReport {
     pub to_s: f64,
     /// Whether it had ended when the run did.
     pub completed: bool,
-    /// The share of the API's resources that got no answers, on average over its servers: 1 for all, and of a part the most of it.
+    /// The share of the API's resources that got no answers, on average over its servers: 1 for all, and of a part the most of it. Where
+    /// requests were late: the share of them that was, on average.
     #[serde(default = "all")]
     pub share: f64,
-    /// How long requests got no answer, in seconds: the mean over the API's resources.
+    /// Whether servers and etcd were there, and too slow or too busy: requests were not answered within the probe's deadline, though
+    /// what was known of the API's state when they were made said that they would be.
+    #[serde(default)]
+    pub late: bool,
+    /// How long requests got no answer, in seconds: the mean over the API's resources (of late ones, over requests).
     #[serde(default)]
     pub unavailable_s: f64,
     /// Why, in plain words.

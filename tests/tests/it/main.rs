@@ -1,5 +1,6 @@
 //! The one integration binary.
 
+mod api_availability;
 mod availability;
 mod capacity;
 mod cost;

@@ -33,7 +33,7 @@ pub(super) struct Rules {
     pub(super) horizon: Duration,
     /// Where no request was late for so long, an outage is over.
     pub(super) apart: Duration,
-    from: ProbeFrom,
+    pub(super) from: ProbeFrom,
 }
 
 impl Rules {
@@ -52,7 +52,8 @@ impl Rules {
         }
     }
 
-    fn in_time(&self, request: &Request) -> bool {
+    /// It was answered within the deadline.
+    pub(super) fn in_time(&self, request: &Request) -> bool {
         request.ok && request.to.since(request.from) <= self.deadline
     }
 }

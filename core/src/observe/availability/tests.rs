@@ -333,7 +333,8 @@ fn time_adds_up_and_outages_of_no_length_are_none() {
 /// A request of a client in the first zone: when it was made and when it ended, in ms.
 fn asked(from: u64, to: u64, result: RequestResult) -> (u64, Record) {
     let (op, latency) = (Op::Put { key_bytes: 8, value_bytes: 8 }, Duration::from_millis(to - from));
-    (to, Record::Client(ClientRecord::Request { client: ClientId(0), from: ZoneId(0), op, member: member(0), latency, result }))
+    let (client, from, member) = (ClientId(0), ZoneId(0), member(0));
+    (to, Record::Client(ClientRecord::Request { client, from, op, member, latency, expected: None, result }))
 }
 
 /// What a stream of requests tells of writes, at minute ten: in all, and each outage, its part and its length.

@@ -1,10 +1,11 @@
 //! Clauses, and the order they are told in.
 
-use super::servers::Servers;
+use super::servers::{ApiOutage, ApiOutageKind, Servers};
 use super::work::PodEnd;
 use super::{BEFORE, Causes, Incident, Outage, after};
-use crate::ids::{EtcdId, KubeClusterId, MemberId};
+use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::record::Verb;
 use crate::record::{Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{
@@ -50,9 +51,12 @@ impl Causes {
     }
 
     /// The cause of an outage of an API: what became of its etcd, and of its servers.
-    /// `part`: of its resources.
-    pub fn of_api(&self, outage: &Outage, cluster: KubeClusterId, part: bool) -> String {
-        self.composed(outage, self.servers(outage, cluster, part))
+    pub fn of_api(&self, api: &ApiOutage) -> String {
+        let ApiOutage { cluster, verb, from, to, how } = *api;
+        let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
+        let etcd = self.scenario.kube.clusters[cluster].etcd;
+        let outage = Outage { cluster: etcd, service, from, to, late: matches!(how, ApiOutageKind::Late { .. }) };
+        self.composed(&outage, self.servers(&outage, cluster, how))
     }
 
     fn composed(&self, outage: &Outage, servers: Servers) -> String {

@@ -3,8 +3,44 @@
 use super::{BEFORE, Causes, Outage, after};
 use crate::ids::{KubeClusterId, MemberId};
 use crate::kernel::time::Time;
-use crate::kube::record::{Replica, ServerFact};
+use crate::kube::record::{Replica, ServerFact, Verb};
 use crate::scenario::text;
+
+/// An outage of an API to explain.
+#[derive(Clone, Copy, Debug)]
+pub struct ApiOutage {
+    /// Of which cluster.
+    pub cluster: KubeClusterId,
+    /// Of which requests.
+    pub verb: Verb,
+    /// Its start.
+    pub from: Time,
+    /// Its end; `None`: not over.
+    pub to: Option<Time>,
+    /// What was not served.
+    pub how: ApiOutageKind,
+}
+
+/// How much of an API was unavailable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiOutageKind {
+    /// Nothing was served.
+    Whole,
+    /// A part of its resources was.
+    Part,
+    /// It was there, and too slow.
+    Late {
+        /// Requests that servers turned away meanwhile.
+        rejected: u64,
+    },
+}
+
+impl ApiOutageKind {
+    /// Of what the state of an API does not serve; `part`: it serves a part.
+    pub const fn of_state(part: bool) -> Self {
+        if part { Self::Part } else { Self::Whole }
+    }
+}
 
 /// Clauses about API servers.
 #[derive(Debug, Default)]
@@ -16,9 +52,9 @@ pub(super) struct Servers {
 }
 
 impl Causes {
-    /// What became of the servers of an API from [`BEFORE`] ahead of an outage to its end.
-    /// `part`: an outage of a part of its resources.
-    pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId, part: bool) -> Servers {
+    /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.
+    pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId, how: ApiOutageKind) -> Servers {
+        let part = how == ApiOutageKind::Part;
         let facts = self
             .servers
             .get(&cluster)
@@ -58,7 +94,12 @@ impl Causes {
                 replica.describe(&self.scenario)
             )
         };
-        let lost = lost.chain(stalled.map(of_one));
+        let rejected = if let ApiOutageKind::Late { rejected } = how { rejected } else { 0 };
+        let turned_away = (rejected > 0).then(|| {
+            let s = if rejected == 1 { "" } else { "s" };
+            format!("API servers rejected {} request{s} (429: too many in flight)", text::count(rejected))
+        });
+        let lost = lost.chain(stalled.map(of_one)).chain(turned_away);
         let etcd = outage.cluster;
         let back = facts.rev().find_map(|(at, replica, fact)| {
             let what = match fact {

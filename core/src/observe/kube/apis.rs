@@ -9,6 +9,7 @@ use crate::kube::record::{KubeRecord, Verb};
 use crate::kube::share::Share;
 use crate::kube::spec::Component;
 use crate::network::vantage::Extent;
+use crate::observe::availability::ApiRows;
 use crate::observe::shares::{Shares, Span};
 use crate::report::{ApiOutageReport, ApiReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds};
 use crate::scenario::{Scenario, Vantage};
@@ -146,22 +147,27 @@ impl Apis {
     }
 
     /// What became of a cluster's API until `now`.
-    /// `cause` says why it was unavailable for requests of a kind from some time on.
+    /// `met`: what requests to it met, and why it was unavailable.
     pub fn row(
         &self,
         cluster: KubeClusterId,
         vantages: &[Vantage],
         now: Time,
         scenario: &Scenario,
-        cause: &dyn Fn(Verb, Time) -> String,
+        met: &ApiRows<'_>,
     ) -> ApiReport {
         let untouched = Arc::new(Api::new(scenario.probe.deadline));
         let api: &Arc<Api> = self.clusters.get(&cluster).unwrap_or(&untouched);
-        let unavailable = |of: &Served| length(of.shares.unavailable(now));
-        let [read_unavailable_s, write_unavailable_s] = api.requests.each_ref().map(unavailable);
+        let unavailable = |of: &Served| of.shares.unavailable(now);
+        let by_state = api.requests.each_ref().map(unavailable);
+        let with_late = |state: [Duration; 2], late: &dyn Fn(Verb) -> Duration| {
+            [Verb::Read, Verb::Write].map(|verb| length(state[verb as usize] + late(verb)))
+        };
+        let [read_unavailable_s, write_unavailable_s] = with_late(by_state, &|verb| met.unavailable(verb));
         let vantage = |from: Vantage| {
             let own = api.vantages.get(&from).map(|of| of.each_ref().map(|(_, served)| unavailable(served)));
-            let [read_unavailable_s, write_unavailable_s] = own.unwrap_or([read_unavailable_s, write_unavailable_s]);
+            let late = |verb| met.unavailable_at(verb, from);
+            let [read_unavailable_s, write_unavailable_s] = with_late(own.unwrap_or(by_state), &late);
             ApiVantageReport { from: from.name(scenario).to_owned(), read_unavailable_s, write_unavailable_s }
         };
         let mut all_vantages: Vec<Vantage> = vantages.iter().chain(api.vantages.keys()).copied().collect();
@@ -169,15 +175,16 @@ impl Apis {
         all_vantages.dedup();
         let outage = |verb: Verb| {
             let row = |(span, over): (Span, bool)| ApiOutageReport {
-                verb: if verb == Verb::Read { "read" } else { "write" }.to_owned(),
+                verb: verb.name().to_owned(),
                 from_s: seconds(span.from),
                 to_s: seconds(span.to),
                 completed: over,
                 share: span.least.missing(),
+                late: false,
                 unavailable_s: length(span.unavailable),
-                root_cause: cause(verb, span.from),
+                root_cause: met.cause(verb, span.from),
             };
-            api.requests[verb as usize].until(now).map(row).collect::<Vec<_>>()
+            api.requests[verb as usize].until(now).map(row).chain(met.late(verb)).collect::<Vec<_>>()
         };
         let mut outages = [outage(Verb::Read), outage(Verb::Write)].concat();
         outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));

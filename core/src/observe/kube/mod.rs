@@ -23,10 +23,11 @@ use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::record::KubeRecord;
 use crate::kube::spec::KubeClusterSpec;
 use crate::kube::spec::gardener::FailureTolerance;
 use crate::observe::Observer;
+use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
     ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
@@ -110,18 +111,18 @@ impl Kube {
     }
 
     /// Each cluster's API, in the order of the scenario.
-    /// Vantages are those of an etcd cluster's clients; `cause` says why an API was unavailable for requests of a kind from some time on.
-    pub fn apis(
+    /// Vantages are those of an etcd cluster's clients; `met`: what requests to an API met, and why it was unavailable.
+    pub fn apis<'a>(
         &self,
         now: Time,
         vantages: &dyn Fn(EtcdId) -> Vec<Vantage>,
-        cause: &dyn Fn(KubeClusterId, Verb, Time) -> String,
+        met: &dyn Fn(KubeClusterId) -> ApiRows<'a>,
     ) -> IndexMap<String, ApiReport> {
         let model = &self.scenario.kube;
         let tolerance: BTreeMap<&str, FailureTolerance> =
             model.shoots.iter().map(|shoot| (model.word(shoot.namespace), shoot.tolerance)).collect();
         let row = |(id, cluster): (KubeClusterId, &KubeClusterSpec)| {
-            let row = self.apis.row(id, &vantages(cluster.etcd), now, &self.scenario, &|verb, from| cause(id, verb, from));
+            let row = self.apis.row(id, &vantages(cluster.etcd), now, &self.scenario, &met(id));
             let failure_tolerance = tolerance.get(&*cluster.name).copied();
             (cluster.name.clone(), ApiReport { failure_tolerance, ..row })
         };

@@ -26,21 +26,33 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
 }
 
 impl ApiOutageReport {
-    /// Nothing was answered.
+    /// Nothing was answered, as far as the API's state tells.
     pub const fn is_whole(&self) -> bool {
-        self.share >= 1.0
+        self.share >= 1.0 && !self.late
     }
 
-    /// What was not answered, in words: `write`, `about a third of write`.
+    /// What was not answered, in words: `write`, `about a third of write`, `late write`.
     pub fn what(&self) -> String {
-        if self.is_whole() { self.verb.clone() } else { format!("{} of {}", text::fraction(self.share), self.verb) }
+        self.what_of(&self.verb)
+    }
+
+    /// The same of several verbs at once.
+    pub fn what_of(&self, verbs: &str) -> String {
+        if self.late {
+            format!("late {verbs}")
+        } else if self.is_whole() {
+            verbs.to_owned()
+        } else {
+            format!("{} of {verbs}", text::fraction(self.share))
+        }
     }
 }
 
 fn availability(api: &ApiReport) -> Vec<Sentence> {
     let sentence = |verb: &str, what: &str, part: &str| {
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
-        let (whole, parts): (Vec<_>, Vec<_>) = outages.partition(|outage| outage.is_whole());
+        let (late, by_state): (Vec<_>, Vec<_>) = outages.partition(|outage| outage.late);
+        let (whole, parts): (Vec<_>, Vec<_>) = by_state.into_iter().partition(|outage| outage.is_whole());
         let span = |o: &ApiOutageReport| Span {
             from_s: o.from_s,
             to_s: o.to_s,
@@ -52,14 +64,21 @@ fn availability(api: &ApiReport) -> Vec<Sentence> {
         let time = |reads, writes| if is_read { reads } else { writes };
         let rows = api.vantages.iter().map(|row| (&*row.from, time(row.read_unavailable_s, row.write_unavailable_s)));
         let who = vantage::who(rows, time(api.read_unavailable_s, api.write_unavailable_s));
-        match (&spans[..], &parts[..]) {
-            ([], [_, ..]) => stalled(part, &parts, &who),
-            (_, []) => unavailable(what, &spans, &who),
+        // What the first sentence says is who was hit.
+        let mut said = match (&spans[..], &parts[..], &late[..]) {
+            ([], [], [_, ..]) => return slow(what, &late, &who),
+            ([], [_, ..], _) => stalled(part, &parts, &who),
+            (_, [], _) => unavailable(what, &spans, &who),
             _ => {
                 let more = std::iter::once(say(" ")).chain(stalled(part, &parts, ""));
                 unavailable(what, &spans, &who).into_iter().chain(more).collect()
             }
+        };
+        if !late.is_empty() {
+            said.push(say(" "));
+            said.extend(slow(what, &late, ""));
         }
+        said
     };
     let words = |verb: &str| super::text(&sentence(verb, "", ""));
     if words("read") == words("write") {
@@ -97,6 +116,22 @@ fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
     }
 }
 
+/// `API writes were too slow for 40 s in 5 min (13 % of them).`: times in which requests were late.
+fn slow(what: &str, late: &[&ApiOutageReport], whom: &str) -> Sentence {
+    let (unavailable_s, lasted_s) =
+        late.iter().fold((0.0, 0.0), |(sum, lasted), one| (sum + one.unavailable_s, lasted + (one.to_s - one.from_s)));
+    let ([first, ..], [.., last]) = (late, late) else { return Vec::new() };
+    let part = if lasted_s > 0.0 { unavailable_s / lasted_s } else { 1.0 };
+    let of = if part >= 1.0 { String::new() } else { format!(" ({} of them)", text::fraction(part)) };
+    let times = if late.len() == 1 { String::new() } else { format!("{} times, ", late.len()) };
+    let end = if last.completed { "" } else { ", to the end" };
+    vec![
+        say(format!("{what} were too slow ")),
+        at(first.from_s, format!("{times}for {}", text::seconds(lasted_s))),
+        say(format!("{of}{end}{whom}.")),
+    ]
+}
+
 fn capitalized(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -120,6 +155,8 @@ struct Group<'a> {
     outages_s: Vec<f64>,
     /// APIs of which only a part stalled.
     stalled: usize,
+    /// APIs that were there all the time, and were too slow at times.
+    slow: usize,
     pods_lost: u64,
     pods_recovered: u64,
     pods_moved: u64,
@@ -138,7 +175,9 @@ fn by_tolerance(report: &Report) -> Vec<Sentence> {
         let whole = writes().filter(|outage| outage.is_whole()).map(|outage| outage.to_s - outage.from_s);
         let unavailable_s: f64 = whole.sum();
         group.outages_s.extend(Some(unavailable_s).filter(|s| *s > 0.0));
-        group.stalled += usize::from(unavailable_s == 0.0 && writes().next().is_some());
+        let not_whole = |late: bool| usize::from(unavailable_s == 0.0 && writes().any(|outage| outage.late == late));
+        group.stalled += not_whole(false);
+        group.slow += not_whole(true);
     }
     for component in &report.components {
         if let Some(group) = tolerance(&component.namespace).and_then(|of| groups.get_mut(&of)) {
@@ -163,7 +202,9 @@ impl Group<'_> {
         self.outages_s.sort_by(f64::total_cmp);
         let all = self.control_planes;
         let outages = match &self.outages_s[..] {
-            [] if self.stalled > 0 => format!("API writes of none of {all} control planes were unavailable as a whole"),
+            [] if self.stalled + self.slow > 0 => {
+                format!("API writes of none of {all} control planes were unavailable as a whole")
+            }
             [] => format!("API writes of all {all} control planes were always available"),
             times => {
                 let [median, longest] = [times[times.len() / 2], times[times.len() - 1]].map(text::seconds);
@@ -177,6 +218,7 @@ impl Group<'_> {
             0 => String::new(),
             some => format!("; of {some}{} a part stalled", if self.outages_s.is_empty() { "" } else { " others" }),
         };
+        let slow = if self.slow == 0 { String::new() } else { format!("; {} were too slow at times", self.slow) };
         let pods = if self.pods_lost == 0 {
             "no pod was lost".to_owned()
         } else {
@@ -189,7 +231,7 @@ impl Group<'_> {
         } else {
             format!("; {} pods are pending: {}", self.pending.len(), MostFrequent::of(self.pending.into_iter()))
         };
-        format!("Failure tolerance {}: {outages}{stalled}; {pods}{pending}.", tolerance.describe())
+        format!("Failure tolerance {}: {outages}{stalled}{slow}; {pods}{pending}.", tolerance.describe())
     }
 }
 

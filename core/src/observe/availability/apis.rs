@@ -1,0 +1,297 @@
+//! Requests to APIs that were not answered within the deadline, though the state of the API said that they would be.
+//!
+//! The state says which share of an API's resources is served ([`Share`]). What it does not know are queues, servers that work on as many
+//! requests as they may, and lost packets. So the requests that are simulated are counted, second by second, those aside that could not
+//! expect to be answered in time: the share accounts for them already.
+//!
+//! ```text
+//!  share served by state   1  ________            _________
+//!                        2/3          |__________|            a part stalls
+//!  requests that expect   10  9  10  10  7  6  7  10  10      to be answered in time, in each second
+//!  of them late            0  0   5   5  3  0  0   0   0
+//!  late                          1/2 1/2 2/7                  of what is served
+//! ```
+//!
+//! A second counts for the part of it in which it is served, times the part of the requests that was late. Where nobody asks for a time,
+//! nothing is known of it, but for what is still waited for. A zone that is cut off is apart: what counts are the servers elsewhere, and
+//! for clients in it those inside. The late requests right before an interruption are the interruption's own, as for etcd ([`late`]).
+//! What was late for less than a deadline in all is no outage.
+//!
+//! [`late`]: super::late
+
+use std::collections::VecDeque;
+
+use super::late::{Request, Rules};
+use super::served::Served;
+use crate::ids::ZoneId;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::record::Verb;
+use crate::kube::share::Share;
+use crate::network::vantage::Extent;
+use crate::observe::causes::BEFORE;
+use crate::observe::shares::Shares;
+use crate::scenario::{ProbeFrom, Vantage};
+
+/// Requests are counted together that were made in so long a time.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// When an API was unavailable, and why.
+#[derive(Clone, Debug)]
+pub(super) struct ApiOutages {
+    /// By [`Verb`]: for which share of its resources it answers.
+    pub(super) shares: [Shares; 2],
+    /// Outages that are over: start and cause.
+    pub(super) over: Vec<(Verb, Time, String)>,
+    /// By [`Verb`].
+    pub(super) late: [LateRequests; 2],
+}
+
+impl ApiOutages {
+    /// All has been served.
+    pub(super) fn new(rules: &Rules) -> Self {
+        Self { shares: [(); 2].map(|()| Shares::new(rules.deadline)), over: Vec::new(), late: Default::default() }
+    }
+
+    /// The earliest time at which an outage may have begun that is not explained yet; `asked`: no request is under way that was made before.
+    pub(super) fn open(&self, asked: Time) -> Time {
+        let shares = self.shares.iter().filter_map(Shares::open);
+        shares.chain(self.late.iter().filter_map(LateRequests::open)).fold(asked, Time::min)
+    }
+}
+
+/// A time in which requests were late.
+#[derive(Clone, Debug)]
+pub(super) struct LateSpan {
+    pub(super) from: Time,
+    pub(super) to: Time,
+    /// For how long, as it counts: the mean over requests.
+    pub(super) unavailable: Duration,
+    /// The same for clients who had it otherwise.
+    apart: Vec<(Vantage, Duration)>,
+    /// Requests that servers turned away.
+    pub(super) rejected: u64,
+    /// Why; `None`: it may go on.
+    pub(super) cause: Option<String>,
+}
+
+impl LateSpan {
+    /// For how long it was unavailable to clients at a vantage.
+    fn at(&self, vantage: Vantage) -> Duration {
+        self.apart.iter().find(|(from, _)| *from == vantage).map_or(self.unavailable, |(_, lasted)| *lasted)
+    }
+}
+
+/// Requests that could expect an answer in time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    made: u32,
+    late: u32,
+}
+
+impl Tally {
+    /// The part of them that was late.
+    fn part(self) -> f64 {
+        f64::from(self.late) / f64::from(self.made.max(1))
+    }
+}
+
+/// Requests that were made within one [`WINDOW`].
+#[derive(Clone, Debug)]
+struct Window {
+    from: Time,
+    /// Until when they are known to tell something, if no others are made.
+    ends: Time,
+    /// When the first late one was made.
+    first_late: Option<Time>,
+    rejected: u64,
+    /// Of servers that are not cut off.
+    connected: Tally,
+    /// Of those in zones that are.
+    cut_off: Vec<(ZoneId, Tally)>,
+}
+
+impl Window {
+    fn around(at: Time) -> Self {
+        let from = Time::ZERO + WINDOW * (at.since(Time::ZERO).as_nanos() / WINDOW.as_nanos());
+        let (first_late, rejected, connected, cut_off) = Default::default();
+        Self { from, ends: from + WINDOW, first_late, rejected, connected, cut_off }
+    }
+
+    fn tally(&mut self, cut_off: Option<ZoneId>) -> &mut Tally {
+        let Some(zone) = cut_off else { return &mut self.connected };
+        let place = self.cut_off.iter().position(|(known, _)| *known == zone).unwrap_or_else(|| {
+            self.cut_off.push((zone, Tally::default()));
+            self.cut_off.len() - 1
+        });
+        &mut self.cut_off[place].1
+    }
+
+    fn part_at(&self, vantage: Vantage) -> f64 {
+        let own = self.cut_off.iter().find(|(zone, _)| vantage == Vantage::Zone(*zone));
+        own.map_or(self.connected, |(_, own)| *own).part()
+    }
+}
+
+/// A request to an API.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ApiRequest {
+    pub(super) request: Request,
+    /// Zone of its server.
+    pub(super) zone: ZoneId,
+    /// The state said that it would be answered in time.
+    pub(super) expected: bool,
+    /// It was turned away.
+    pub(super) rejected: bool,
+}
+
+/// What requests of one kind met.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LateRequests {
+    pub(super) served: Served,
+    /// Requests that may have been overtaken by others that were made before, in the order in which they were made.
+    recent: VecDeque<ApiRequest>,
+    window: Option<Window>,
+    /// When the last late one was made that no interruption explains.
+    last_late: Option<Time>,
+    spans: Vec<LateSpan>,
+}
+
+impl LateRequests {
+    /// A request has ended.
+    pub(super) fn ended(&mut self, request: ApiRequest, rules: &Rules) {
+        let place = self.recent.partition_point(|other| other.request.from <= request.request.from);
+        self.recent.insert(place, request);
+        self.settle((request.request.to, Time::MAX), rules);
+    }
+
+    /// Counts what can be overtaken no longer by requests that have not ended at `now`, and tells of no time after `end`.
+    pub(super) fn settle(&mut self, (now, end): (Time, Time), rules: &Rules) {
+        let known = now - rules.horizon;
+        let is_known = |request: &ApiRequest| now == Time::MAX || request.request.from < known;
+        while let Some(request) = self.recent.pop_front_if(|request| is_known(request)) {
+            self.count(request, end, rules);
+        }
+        if self.window.as_ref().is_some_and(|window| now == Time::MAX || window.ends < known) {
+            self.close(end, rules);
+        }
+        // Requests that have not ended may be counted yet.
+        let under_way = known - WINDOW;
+        self.served.forget(self.uncounted().map_or(under_way, |first| first.min(under_way)));
+    }
+
+    /// Whether there may be something to count, to explain or to forget.
+    pub(super) fn is_pending(&self) -> bool {
+        self.open().is_some() || self.served.is_long()
+    }
+
+    /// When the first request was made that has not been counted.
+    fn uncounted(&self) -> Option<Time> {
+        let window = self.window.as_ref().map(|window| window.from);
+        window.or_else(|| self.recent.front().map(|request| request.request.from))
+    }
+
+    fn count(&mut self, ApiRequest { request, zone, expected, rejected }: ApiRequest, end: Time, rules: &Rules) {
+        if self.window.as_ref().is_some_and(|window| window.from + WINDOW <= request.from) {
+            self.close(request.from.min(end), rules);
+        }
+        let in_time = rules.in_time(&request);
+        // The first late ones right before an interruption are its own.
+        let first = self.last_late.is_none_or(|last| last + BEFORE < request.from);
+        let served = if request.cut_off { self.served.in_zone(zone) } else { self.served.counted() };
+        // What is known not to be served is no news, but where that was too short to count.
+        if !expected && served.at(request.from) < Share::ALL {
+            return;
+        }
+        if !in_time && first && served.is_interrupted(request.from, request.from + rules.deadline) {
+            return;
+        }
+        let window = self.window.get_or_insert_with(|| Window::around(request.from));
+        let tally = window.tally(request.cut_off.then_some(zone));
+        tally.made += 1;
+        if !in_time {
+            tally.late += 1;
+            window.first_late.get_or_insert(request.from);
+            window.rejected += u64::from(rejected);
+            window.ends = window.ends.max(request.to);
+            self.last_late = Some(request.from);
+        }
+    }
+
+    /// The window is over; other requests were made at `next`.
+    fn close(&mut self, next: Time, rules: &Rules) {
+        let Some(window) = self.window.take() else { return };
+        let Some(first_late) = window.first_late else { return };
+        let next = Window::around(next).from.max(window.from + WINDOW).min(next.max(window.from));
+        let until = window.ends.min(next);
+        let of = |ns: Duration, part: f64| Duration::from_nanos((ns.as_nanos() as f64 * part).round() as u64);
+        let counted = of(self.served.counted().served(window.from, until), window.part_at(counts(&window, rules)));
+        let apart = self.served.apart();
+        let apart: Vec<(Vantage, Duration)> =
+            apart.map(|(vantage, history)| (vantage, of(history.served(window.from, until), window.part_at(vantage)))).collect();
+        if counted == Duration::ZERO && apart.iter().all(|(_, lasted)| *lasted == Duration::ZERO) {
+            return;
+        }
+        let open = self.spans.last_mut().filter(|last| last.cause.is_none() && first_late <= last.to + rules.apart);
+        let Some(span) = open else {
+            let (from, to, rejected) = (first_late, until, window.rejected);
+            self.spans.push(LateSpan { from, to, unavailable: counted, apart, rejected, cause: None });
+            return;
+        };
+        for (vantage, lasted) in apart {
+            let so_far = span.at(vantage);
+            span.apart.retain(|(from, _)| *from != vantage);
+            span.apart.push((vantage, so_far + lasted));
+        }
+        (span.to, span.unavailable) = (until, span.unavailable + counted);
+        span.rejected += window.rejected;
+    }
+
+    /// The same with all that is known now.
+    pub(super) fn settled(&self, now: Time, rules: &Rules) -> Self {
+        let mut all = self.clone();
+        all.settle((Time::MAX, now), rules);
+        all
+    }
+
+    /// Outages, in order.
+    pub(super) fn outages(&self, rules: &Rules) -> impl Iterator<Item = &LateSpan> {
+        self.spans.iter().filter(|span| span.unavailable >= rules.deadline)
+    }
+
+    /// For how long it was unavailable, as it counts.
+    pub(super) fn unavailable(&self, rules: &Rules) -> Duration {
+        self.outages(rules).fold(Duration::ZERO, |sum, span| sum + span.unavailable)
+    }
+
+    /// The same for clients at a vantage.
+    pub(super) fn at(&self, vantage: Vantage, rules: &Rules) -> Duration {
+        let own = self.spans.iter().map(|span| span.at(vantage)).filter(|lasted| *lasted >= rules.deadline);
+        own.fold(Duration::ZERO, |sum, lasted| sum + lasted)
+    }
+
+    /// Spans to which no late request will be added, and which are not explained yet.
+    pub(super) fn over(&mut self, now: Time, rules: &Rules) -> impl Iterator<Item = &mut LateSpan> {
+        let over = move |span: &LateSpan| span.cause.is_none() && span.to + rules.apart + rules.horizon < now;
+        self.spans.iter_mut().rev().take_while(|span| span.cause.is_none()).filter(move |span| over(span))
+    }
+
+    /// Since when a span may last that is not explained yet.
+    fn open(&self) -> Option<Time> {
+        let spans = self.spans.iter().rev().take_while(|span| span.cause.is_none()).map(|span| span.from);
+        spans.chain(self.uncounted()).min()
+    }
+}
+
+/// The vantage whose requests count in a window.
+fn counts(window: &Window, rules: &Rules) -> Vantage {
+    match rules.from {
+        ProbeFrom::Worst => Vantage::Outside,
+        ProbeFrom::At(vantage) => vantage,
+        ProbeFrom::Best => {
+            let inside = window.cut_off.iter().map(|(zone, tally)| (Vantage::Zone(*zone), *tally));
+            let asked = inside.chain([(Vantage::Outside, window.connected)]).filter(|(_, tally)| tally.made > 0);
+            let best = asked.min_by(|(_, a), (_, b)| a.part().total_cmp(&b.part()));
+            best.map_or(Vantage::Outside, |(vantage, _)| vantage)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The API half of [`availability`](crate::availability): users read and write through the API servers of a cluster steadily, something is
+//! wrong nearly all the time, and the share of their requests that is answered within the probe's deadline is the share of time in which
+//! the report calls the API available to them, from each zone and from outside. Shares of requests are taken second by second: where no
+//! server is ready there is none, and that is a second without an answer. Users in a zone that is cut off reach the server there alone, and
+//! the others those elsewhere. Each outage has a cause.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use zonefall_core::ids::ZoneId;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::record::{ClientRecord, Record, RequestResult};
+use zonefall_core::report::ApiReport;
+use zonefall_core::run::run;
+use zonefall_core::scenario::{Fault, FaultTarget, Load, Op, Scenario, ZonePartition, ZonePower};
+use zonefall_core::sim::Options;
+use zonefall_tests::numbers;
+use zonefall_tests::threads::of_numbers;
+use zonefall_tests::worlds::dice::{Dice, ms};
+
+use crate::fuzz::judge::unexplained;
+
+/// Random cases: usually, and thoroughly.
+const CASES: [usize; 2] = [110, 10_000];
+/// The shares may differ by this much.
+const MOST: f64 = 0.01;
+const ZONES: [&str; 3] = ["a", "b", "c"];
+/// How long a run is, in seconds.
+const RUN_S: u64 = 400;
+/// While something is wrong.
+const FAULT_S: Range<f64> = 5.0..(RUN_S - 20) as f64;
+/// Requests of either verb in a second.
+const RATE: u64 = 10;
+const VERBS: [&str; 2] = ["read", "write"];
+
+/// Something that is wrong from the 5th second to 20 before the end, and the places of each server for reads and for writes.
+fn faults(dice: &mut Dice) -> (Vec<Value>, [u64; 2]) {
+    let lasting = |fault: Value| {
+        let mut fault = fault;
+        (fault["at"], fault["for"]) = (json!("5s"), json!(ms((RUN_S - 25) * 1_000)));
+        fault
+    };
+    let member = |k: u64| format!("c/etcd/etcd-{k}");
+    let slow = |k: u64, add: u64| json!({"kind": "disk_slow", "volume": format!("c/etcd-{k}"), "add": ms(add), "factor": 1});
+    let all = |dice: &mut Dice, least, most| {
+        let add = dice.ms(least, most);
+        (0..3).map(|k| slow(k, add)).collect::<Vec<_>>()
+    };
+    let mut places = [400, 200];
+    let faults = match dice.below(8) {
+        0 => (0..3).map(|k| slow(k, dice.ms(10, 2_000))).collect(),
+        1 => all(dice, 100, 2_000),
+        2 => vec![slow(dice.below(3), dice.ms(10, 3_000))],
+        3 => {
+            places = [dice.between(1, 4), dice.between(1, 4)];
+            all(dice, 20, 800)
+        }
+        4 => {
+            let loss = dice.between(1, 25) as f64 / 100.0;
+            let pairs = [["a", "b"], ["a", "c"], ["b", "c"]];
+            pairs.map(|pair| json!({"kind": "link_degraded", "between": pair, "loss": loss})).to_vec()
+        }
+        5 => vec![json!({"kind": "zone_partition", "zone": dice.pick(&ZONES), "direction": "both"})],
+        6 => vec![json!({"kind": "zone_power", "zone": dice.pick(&ZONES)})],
+        _ => {
+            places = [dice.between(2, 40), dice.between(2, 40)];
+            vec![json!({"kind": "process_pause", "member": member(dice.below(3))})]
+        }
+    };
+    (faults.into_iter().map(lasting).collect(), places)
+}
+
+fn case(number: u64) -> Value {
+    let mut dice = Dice::new("api availability", number);
+    let (deadline, routing) = (ms(dice.between(2, 20) * 100), dice.pick(&["any", "any", "local"]));
+    let (faults, [reads, writes]) = faults(&mut dice);
+    let rate = format!("{RATE}/s");
+    json!({
+        "name": format!("api-availability-{number}"),
+        "seed": number,
+        "duration": ms(RUN_S * 1_000),
+        "traffic": "requests",
+        "prices": {"books": []},
+        "probe": {"deadline": deadline},
+        "topology": {"regions": [{"name": "r", "zones": ZONES}]},
+        "clusters": [{
+            "name": "c", "zones": ZONES, "api_to_etcd": routing,
+            "pools": [{"name": "p", "minimum": 0, "maximum": 0}],
+            "use": {
+                "idle": false,
+                "inflight": {"reads": reads, "writes": writes},
+                "requests": [
+                    {"name": "reads", "verb": "get", "rate": rate},
+                    {"name": "writes", "verb": "update", "rate": rate, "watchers": 0},
+                ],
+            },
+        }],
+        "faults": faults,
+    })
+}
+
+/// A request: the zone of its server, when it was made, in seconds, and whether it was answered in time.
+type Asked = (ZoneId, f64, bool);
+
+/// A zone that is cut off, and one without power.
+fn isolated(scenario: &Scenario) -> (Option<ZoneId>, Option<ZoneId>) {
+    let mut isolated = (None, None);
+    for planned in &scenario.faults {
+        match planned.fault {
+            Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(zone), .. }) => isolated.0 = Some(zone),
+            Fault::ZonePower(ZonePower(FaultTarget::Named(zone))) => isolated.1 = Some(zone),
+            _ => {}
+        }
+    }
+    isolated
+}
+
+/// Shares of requests that the report and requests tell apart, in words.
+fn differences(number: u64) -> Vec<String> {
+    let file = case(number);
+    let mut scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("case {number}: {errors}\n{file}"));
+    // Where requests came at random, chance would decide how many of them meet something.
+    for client in &mut scenario.clients {
+        if let Load::Open { poisson, .. } = &mut client.load {
+            *poisson = false;
+        }
+    }
+    let scenario = Arc::new(scenario);
+    let mut asked: [Vec<Asked>; 2] = Default::default();
+    let report = run(
+        &scenario,
+        scenario.seed,
+        Options::default(),
+        &mut |at, record| {
+            let Record::Client(ClientRecord::Request { from, op, latency, result, .. }) = record else { return };
+            let in_time = *result == RequestResult::Ok && *latency <= scenario.probe.deadline;
+            let made = (at - *latency).since(Time::ZERO).as_secs_f64();
+            match op {
+                Op::Watch => {}
+                Op::Range { .. } => asked[0].push((*from, made, in_time)),
+                _ => asked[1].push((*from, made, in_time)),
+            }
+        },
+        &mut |_| {},
+    );
+    let api = &report.api["c"];
+    let (cut_off, dark) = isolated(&scenario);
+    let vantages = scenario.zones.iter_enumerated().filter(|(zone, _)| Some(*zone) != dark);
+    let vantages = vantages.map(|(zone, spec)| (Some(zone), spec.name.as_str())).chain([(None, "outside")]);
+    let mut wrong: Vec<String> = unexplained(&report).map(|outage| format!("an outage without a cause: {outage}")).collect();
+    for ((from, vantage), (verb, asked)) in
+        vantages.flat_map(|vantage| VERBS.into_iter().zip(&asked).map(move |of| (vantage, of)))
+    {
+        let is_inside = from.is_some() && from == cut_off;
+        let isolated = |made: f64| FAULT_S.contains(&made);
+        let counts = |(zone, made, _): &&Asked| {
+            let apart = Some(*zone) == cut_off || Some(*zone) == dark;
+            !isolated(*made) || if is_inside { Some(*zone) == cut_off } else { !apart }
+        };
+        let interrupted = |made: f64| !(is_inside && isolated(made)) && is_interrupted(api, verb, made);
+        let met = met(asked.iter().filter(counts).map(|(_, made, in_time)| (*made, *in_time && !interrupted(*made))));
+        let said = 1.0 - unavailable_s(api, vantage, verb) / RUN_S as f64;
+        if (met - said).abs() > MOST {
+            wrong.push(format!("{verb} from {vantage}: {met:.4} of {} requests, report {said:.4}", asked.len()));
+        }
+    }
+    let settings = [&file["probe"]["deadline"], &file["clusters"][0]["use"]["inflight"], &file["faults"]];
+    wrong.into_iter().map(|words| format!("case {number}, {}: {words}", settings.map(Value::to_string).join(", "))).collect()
+}
+
+fn unavailable_s(api: &ApiReport, vantage: &str, verb: &str) -> f64 {
+    let row = api.vantages.iter().find(|row| row.from == vantage).expect("each zone is a vantage");
+    if verb == "read" { row.read_unavailable_s } else { row.write_unavailable_s }
+}
+
+/// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
+fn is_interrupted(api: &ApiReport, verb: &str, made: f64) -> bool {
+    let whole = api.outages.iter().filter(|outage| outage.verb == verb && outage.is_whole());
+    whole.into_iter().any(|outage| outage.from_s <= made && made < outage.to_s)
+}
+
+/// The share of requests that was answered in time, over all seconds.
+fn met(asked: impl Iterator<Item = (f64, bool)>) -> f64 {
+    let mut seconds = vec![[0_u32; 2]; RUN_S as usize];
+    for (made, in_time) in asked {
+        let [all, answered] = &mut seconds[made as usize];
+        (*all, *answered) = (*all + 1, *answered + u32::from(in_time));
+    }
+    seconds.iter().map(|[all, answered]| f64::from(*answered) / f64::from((*all).max(1))).sum::<f64>() / RUN_S as f64
+}
+
+#[test]
+fn the_report_calls_an_api_available_as_often_as_requests_find_it() {
+    let [usual, thorough] = CASES;
+    let all = of_numbers(&numbers(usual, thorough), differences);
+    let wrong: Vec<String> = all.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
