@@ -34,8 +34,17 @@ const FAULT_S: Range<f64> = 5.0..(RUN_S - 20) as f64;
 const RATE: u64 = 10;
 const VERBS: [&str; 2] = ["read", "write"];
 
-/// Something that is wrong from the 5th second to 20 before the end, and the places of each server for reads and for writes.
-fn faults(dice: &mut Dice) -> (Vec<Value>, [u64; 2]) {
+/// What is wrong, and with what.
+struct Trouble {
+    /// From the 5th second to 20 before the end.
+    faults: Vec<Value>,
+    /// Requests that each server works on at a time: reads, and writes.
+    places: [u64; 2],
+    /// Zones of the three hosts of the control plane, in turn.
+    zones: &'static [&'static str],
+}
+
+fn trouble(dice: &mut Dice) -> Trouble {
     let lasting = |fault: Value| {
         let mut fault = fault;
         (fault["at"], fault["for"]) = (json!("5s"), json!(ms((RUN_S - 25) * 1_000)));
@@ -47,8 +56,9 @@ fn faults(dice: &mut Dice) -> (Vec<Value>, [u64; 2]) {
         let add = dice.ms(least, most);
         (0..3).map(|k| slow(k, add)).collect::<Vec<_>>()
     };
-    let mut places = [400, 200];
-    let faults = match dice.below(8) {
+    let cut = |zone: &str| json!({"kind": "zone_partition", "zone": zone, "direction": "both"});
+    let (mut places, mut zones) = ([400, 200], &ZONES[..]);
+    let faults = match dice.below(9) {
         0 => (0..3).map(|k| slow(k, dice.ms(10, 2_000))).collect(),
         1 => all(dice, 100, 2_000),
         2 => vec![slow(dice.below(3), dice.ms(10, 3_000))],
@@ -61,20 +71,25 @@ fn faults(dice: &mut Dice) -> (Vec<Value>, [u64; 2]) {
             let pairs = [["a", "b"], ["a", "c"], ["b", "c"]];
             pairs.map(|pair| json!({"kind": "link_degraded", "between": pair, "loss": loss})).to_vec()
         }
-        5 => vec![json!({"kind": "zone_partition", "zone": dice.pick(&ZONES), "direction": "both"})],
+        5 => vec![cut(dice.pick(&ZONES))],
         6 => vec![json!({"kind": "zone_power", "zone": dice.pick(&ZONES)})],
+        // Two of three members are in the zone that is cut off.
+        7 => {
+            zones = &ZONES[..2];
+            all(dice, 20, 1_500).into_iter().chain([cut(ZONES[0])]).collect()
+        }
         _ => {
             places = [dice.between(2, 40), dice.between(2, 40)];
             vec![json!({"kind": "process_pause", "member": member(dice.below(3))})]
         }
     };
-    (faults.into_iter().map(lasting).collect(), places)
+    Trouble { faults: faults.into_iter().map(lasting).collect(), places, zones }
 }
 
 fn case(number: u64) -> Value {
     let mut dice = Dice::new("api availability", number);
     let (deadline, routing) = (ms(dice.between(2, 20) * 100), dice.pick(&["any", "any", "local"]));
-    let (faults, [reads, writes]) = faults(&mut dice);
+    let Trouble { faults, places: [reads, writes], zones } = trouble(&mut dice);
     let rate = format!("{RATE}/s");
     json!({
         "name": format!("api-availability-{number}"),
@@ -85,7 +100,7 @@ fn case(number: u64) -> Value {
         "probe": {"deadline": deadline},
         "topology": {"regions": [{"name": "r", "zones": ZONES}]},
         "clusters": [{
-            "name": "c", "zones": ZONES, "api_to_etcd": routing,
+            "name": "c", "zones": ZONES, "api_to_etcd": routing, "control_plane": {"zones": zones},
             "pools": [{"name": "p", "minimum": 0, "maximum": 0}],
             "use": {
                 "idle": false,

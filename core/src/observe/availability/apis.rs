@@ -295,3 +295,6 @@ fn counts(window: &Window, rules: &Rules) -> Vantage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

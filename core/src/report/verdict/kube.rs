@@ -262,4 +262,31 @@ mod tests {
              other nodes."
         );
     }
+
+    fn late(from_s: f64, to_s: f64, share: f64, completed: bool) -> ApiOutageReport {
+        let unavailable_s = (to_s - from_s) * share;
+        let (verb, root_cause) = ("write".to_owned(), String::new());
+        ApiOutageReport { verb, from_s, to_s, completed, share, late: true, unavailable_s, root_cause }
+    }
+
+    #[test]
+    fn slow_requests_are_told_with_the_share_of_them_that_was_late() {
+        let check = |late: &[ApiOutageReport], expected: &str| {
+            let sentence = slow("API writes", &late.iter().collect::<Vec<_>>(), " for clients in a");
+            assert_eq!(super::super::text(&sentence), expected);
+        };
+        check(&[late(10.0, 50.0, 1.0, true)], "API writes were too slow for 40 s for clients in a.");
+        let two = [late(10.0, 50.0, 0.5, true), late(100.0, 140.0, 0.5, false)];
+        check(&two, "API writes were too slow 2 times, for 80 s (about half of them), to the end for clients in a.");
+    }
+
+    #[test]
+    fn apis_that_were_slow_are_told_from_those_of_which_a_part_stalled() {
+        let group = Group { control_planes: 3, stalled: 1, slow: 2, ..Group::default() };
+        assert_eq!(
+            group.describe(FailureTolerance::Node),
+            "Failure tolerance node: API writes of none of 3 control planes were unavailable as a whole; of 1 a part stalled; 2 were too \
+             slow at times; no pod was lost."
+        );
+    }
 }

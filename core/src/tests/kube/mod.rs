@@ -11,6 +11,7 @@ mod failback;
 mod healing;
 mod hints;
 mod hostile;
+mod late;
 mod machines;
 mod maintenance;
 mod pending;
