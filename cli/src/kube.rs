@@ -74,7 +74,12 @@ fn api_outages(report: &Report, page: &Page) -> String {
         let alike = api.outages.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause);
         let row = |outages: &[ApiOutageReport]| {
             let first = &outages[0];
-            let length = if first.completed { text::seconds(first.to_s - first.from_s) } else { "to the end".to_owned() };
+            let lasted = text::seconds(first.to_s - first.from_s);
+            let length = match text::seconds(first.unavailable_s) {
+                late if first.late && late != lasted => format!("{late} of {lasted}"),
+                _ if first.completed => lasted,
+                _ => "to the end".to_owned(),
+            };
             let verbs: Vec<&str> = outages.iter().map(|outage| &*outage.verb).collect();
             let requests = first.what_of(&text::list(&verbs));
             vec![clock(first.from_s), length, name.clone(), requests, first.root_cause.clone()]

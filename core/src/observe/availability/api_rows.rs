@@ -47,7 +47,8 @@ impl<'a> ApiRows<'a> {
             from_s: seconds(span.from),
             to_s: seconds(span.to),
             completed: span.to < self.now,
-            share: length(span.unavailable) / length(span.to.since(span.from)),
+            // All of the first second counts where its first request was late.
+            share: (length(span.unavailable) / length(span.to.since(span.from))).min(1.0),
             late: true,
             unavailable_s: length(span.unavailable),
             root_cause: span.cause.clone().unwrap_or_else(|| self.causes.of_api(&span.explained(self.cluster, verb))),
