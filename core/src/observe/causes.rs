@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
+use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
@@ -30,7 +31,7 @@ use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::text;
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
+use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
@@ -89,8 +90,12 @@ struct EtcdHistory {
     stopped: Vec<bool>,
     /// Members that do not start, for their disks are empty, and since when.
     wiped: Vec<Option<Time>>,
+    /// Members that know of no leader, and since when.
+    leaderless: Vec<Option<Time>>,
     /// Where each member is.
     zones: Vec<ZoneId>,
+    /// Where members were until they moved.
+    left: VecDeque<(Time, ZoneId)>,
 }
 
 /// What else can be part of a cause.
@@ -114,6 +119,8 @@ enum Incident {
     Defragments(MemberId),
     /// The node of a member was deleted, and its machine with it.
     NodeDeleted(NodeDeletion),
+    /// The first member of a pair has not answered for so long: the other starts to take over.
+    TakesOver(MemberId, MemberId, Duration),
 }
 
 impl Causes {
@@ -129,7 +136,9 @@ impl Causes {
                 up: c.members.iter().map(|m| m.initial).collect(),
                 stopped: vec![false; c.members.len()],
                 wiped: vec![None; c.members.len()],
+                leaderless: vec![None; c.members.len()],
                 zones: c.members.iter().map(|m| scenario.nodes[m.node].zone).collect(),
+                left: VecDeque::new(),
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
@@ -141,12 +150,13 @@ impl Causes {
     pub fn forget_of(&mut self, cluster: EtcdId, earliest: Time) {
         let old = |at: Time| at + BEFORE < earliest;
         let history = &mut self.clusters[cluster];
-        let is_old = history.incidents.front().is_some_and(|(at, _)| old(*at));
+        let is_old = history.incidents.front().is_some_and(|(at, _)| old(*at)) || !history.left.is_empty();
         if !is_old && history.waits.is_empty() && history.alarms.is_empty() {
             return;
         }
         let history = Arc::make_mut(history);
         while history.incidents.pop_front_if(|(at, _)| old(*at)).is_some() {}
+        while history.left.pop_front_if(|(at, _)| old(*at)).is_some() {}
         history.waits.forget(old);
         history.alarms.forget(old);
     }
@@ -173,9 +183,11 @@ impl Causes {
     }
 
     /// Whether a fault can concern a cluster: it hits a zone, node, disk or process of one of its members, or the probe's zone.
-    fn touches(&self, fault: &Fault, cluster: EtcdId) -> bool {
-        let (members, zones) = (&self.scenario.etcd[cluster].members, &self.clusters[cluster].zones);
-        let in_zone = |z| self.scenario.probe.from.zone() == Some(z) || zones.contains(&z);
+    fn touches(&self, fault: &ActiveFault, outage: &Outage) -> bool {
+        let (cluster, fault, begins) = (outage.cluster, &fault.fault, fault.from);
+        let (members, EtcdHistory { zones, left, .. }) = (&self.scenario.etcd[cluster].members, &*self.clusters[cluster]);
+        let was_in = |zone| left.iter().any(|(until, own)| *own == zone && *until > begins && *until > outage.from);
+        let in_zone = |zone| self.scenario.probe.from.zone() == Some(zone) || zones.contains(&zone) || was_in(zone);
         let named = |place: Place| match place {
             Place::Zone(zone) => in_zone(zone),
             Place::Node(node) => members.iter().any(|m| m.node == node),
@@ -235,6 +247,9 @@ impl Causes {
                     self.happened(at, id, Incident::Serves(*member));
                 }
             }
+            Record::Etcd(EtcdRecord::LeaderSeen { member, leader, .. }) => {
+                cluster.leaderless[member.index as usize] = leader.is_none().then_some(at);
+            }
             Record::Etcd(EtcdRecord::MemberRefused { member, reason: RefuseReason::LostData }) => {
                 cluster.wiped[member.index as usize].get_or_insert(at);
             }
@@ -249,7 +264,14 @@ impl Causes {
                     self.happened(at, id, Incident::LeaderGone(*member, *reason));
                 }
             }
-            Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => cluster.zones[member.index as usize] = *zone,
+            Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
+                let before = std::mem::replace(&mut cluster.zones[member.index as usize], *zone);
+                cluster.left.push_back((at, before));
+            }
+            Record::Etcd(EtcdRecord::Passive(_, PassiveRecord::Detected { from, to, silent })) => {
+                let member = |index: u8| MemberId { cluster: id, index };
+                self.happened(at, id, Incident::TakesOver(member(*from), member(*to), *silent));
+            }
             Record::Etcd(EtcdRecord::Elected { member, .. }) => {
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
                 self.happened(at, id, Incident::Elected(*member, before));

@@ -8,7 +8,6 @@ pub(crate) mod judge;
 pub(crate) mod shrink;
 
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use judge::{Case, Failure, Seen, judge};
@@ -17,7 +16,7 @@ use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::sim::Stepping;
 use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::schedules;
-use zonefall_tests::{is_deep, numbers};
+use zonefall_tests::{asked, is_deep};
 
 /// Schedules that every run of the tests judges, half of them on three and half on five members.
 const USUAL: usize = 2_000;
@@ -46,16 +45,9 @@ fn shrunk(number: u64, case: &Case, failure: &Failure) -> String {
     )
 }
 
-/// All of them, or those from the first to before the last that the environment variable names: `ZONEFALL_SCHEDULES=17..18`.
-fn asked() -> Range<u64> {
-    let Ok(range) = std::env::var("ZONEFALL_SCHEDULES") else { return numbers(USUAL, THOROUGH) };
-    let bounds = range.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    bounds.unwrap_or_else(|| panic!("ZONEFALL_SCHEDULES={range}: wanted a range like 17..18"))
-}
-
 #[test]
 fn random_schedules_break_nothing() {
-    let numbers = asked();
+    let numbers = asked("ZONEFALL_SCHEDULES", USUAL, THOROUGH);
     let results = of_numbers(&numbers, |number| judge(&case(number)));
     let count = results.len();
     let mut seen = Seen::default();

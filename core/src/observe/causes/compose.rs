@@ -64,7 +64,10 @@ impl Causes {
         let lost = self.lost_leader(outage);
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
-        clauses.extend(self.wiped(outage));
+        if let Some(wiped) = self.wiped(outage) {
+            clauses.retain(|clause| clause != UNKNOWN);
+            clauses.push(wiped);
+        }
         clauses.extend(self.without_node(outage));
         clauses.extend(fate);
         self.quorum(outage, &mut clauses);
@@ -188,10 +191,30 @@ impl Causes {
         let recent = |at: Time| at <= outage.from && outage.from.since(at) <= BEFORE;
         let changed = self.clusters[outage.cluster].incidents.iter().rev().find_map(|(at, incident)| match incident {
             Incident::Applied(change) if recent(*at) => Some(self.changed(*change).text),
+            Incident::TakesOver(from, to, silent) if recent(*at) => {
+                let (from, to, silent) = (self.name(*from), self.name(*to), text::duration(*silent));
+                Some(format!("{to} takes over from {from}, which has not answered for {silent}"))
+            }
             _ => None,
         });
         let by_nature = || self.slow_by_nature(outage.cluster).filter(|_| outage.service != Service::Quorum);
-        changed.or_else(|| self.busy(outage)).or_else(by_nature)
+        changed.or_else(|| self.busy(outage)).or_else(|| self.leaderless(outage)).or_else(by_nature)
+    }
+
+    /// Why members have no leader whom requests can go to: not all have heard of a new one yet, or one finds none.
+    fn leaderless(&self, outage: &Outage) -> Option<String> {
+        let (history, to) = (&self.clusters[outage.cluster], outage.to.filter(|_| outage.late)?);
+        let elected = history.incidents.iter().rev().find_map(|(at, incident)| match incident {
+            Incident::Elected(member, _) if *at <= outage.from && outage.from.since(*at) <= SETTLES => Some((*at, *member)),
+            _ => None,
+        });
+        if let Some((at, member)) = elected {
+            return Some(format!("{} had been elected {} before", self.name(member), text::duration(outage.from.since(at))));
+        }
+        let running = (0u8..).zip(&history.leaderless).filter(|(index, _)| history.up[usize::from(*index)]);
+        let (index, since) = running.filter_map(|(index, since)| Some((index, since.filter(|since| *since <= to)?))).next()?;
+        let name = self.name(MemberId { cluster: outage.cluster, index });
+        Some(format!("{name} had no leader for {}", text::duration(to.since(since))))
     }
 
     /// A change of membership.
@@ -214,7 +237,7 @@ impl Causes {
             Impact::SlowsDisk => outage.late || !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
             Impact::Elsewhere => false,
         };
-        could && (self.touches(&fault.fault, outage.cluster) || self.work.is_struck(fault.id, outage.cluster))
+        could && (self.touches(fault, outage) || self.work.is_struck(fault.id, outage.cluster))
     }
 
     /// A slow disk or a bad link that had been there before, and is there still when the service is back, has no part in an outage that

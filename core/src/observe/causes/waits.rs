@@ -149,20 +149,20 @@ impl Causes {
         (loss > 0.0).then(|| format!("{} % loss between {first} and {last}", (loss * 1e4).round() / 1e2))
     }
 
-    /// A snapshot without whose receiver no majority was connected: nothing could be committed till it was there.
+    /// A snapshot without whose receiver no majority was connected: nothing could be committed till it was there. Or else, where requests
+    /// were late, any: who asks a member that gets its entry with a snapshot hears nothing.
     pub(super) fn snapshot(&self, outage: &Outage) -> Option<String> {
         let EtcdHistory { waits, voters, .. } = &*self.clusters[outage.cluster];
         if matches!(outage.service, Service::Quorum | Service::ReadSerializable) {
             return None;
         }
-        let is_needed = |one: &&Snapshot| {
-            one.began < outage.to.unwrap_or(Time::MAX)
-                && one.ended.is_none_or(|ended| ended > outage.from)
-                && voters.has(one.to)
-                && usize::from(one.connected) <= voters.majority()
-        };
-        let one = waits.snapshots.iter().filter(is_needed).max_by_key(|one| one.bytes)?;
-        let other = if one.connected == 2 { ", the other voter," } else { "" };
+        let meets =
+            |one: &&Snapshot| one.began < outage.to.unwrap_or(Time::MAX) && one.ended.is_none_or(|ended| ended > outage.from);
+        let is_needed = |one: &&Snapshot| voters.has(one.to) && usize::from(one.connected) <= voters.majority();
+        let needed = waits.snapshots.iter().filter(meets).filter(is_needed).max_by_key(|one| one.bytes);
+        let any = || waits.snapshots.iter().filter(meets).max_by_key(|one| one.bytes).filter(|_| outage.late);
+        let one = needed.or_else(any)?;
+        let other = if needed.is_some() && one.connected == 2 { ", the other voter," } else { "" };
         let (to, bytes) = (text::member(&*self.scenario, one.to), text::bytes(one.bytes));
         Some(match one.ended {
             Some(ended) => {
