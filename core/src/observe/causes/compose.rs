@@ -141,8 +141,7 @@ impl Causes {
 
     /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before.
     fn begins(&self, outage: &Outage) -> Time {
-        let latest = if outage.late { outage.from + self.scenario.probe.deadline } else { outage.from };
-        outage.to.map_or(latest, |to| latest.min(to.max(outage.from)))
+        if outage.late { outage.from + self.scenario.probe.deadline } else { outage.from }
     }
 
     /// Changes of membership, and pods that were evicted or deleted, right before the outage.
@@ -371,11 +370,12 @@ impl Causes {
             Incident::Elected(..) if *at < outage.from => Some(*at),
             _ => None,
         });
+        let begins = self.begins(outage);
         incidents
             .iter()
             .filter(move |(at, _)| {
                 *at + BEFORE >= outage.from
-                    && outage.to.is_none_or(|to| *at <= to)
+                    && outage.to.is_none_or(|to| *at <= to.max(begins))
                     && replaced.is_none_or(|replaced| *at > replaced)
             })
             .copied()

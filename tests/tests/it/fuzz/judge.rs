@@ -180,8 +180,8 @@ const STEPS: u64 = 16;
 /// Entries a follower may lack while requests are under way.
 const UNDER_WAY: u64 = 30;
 
-/// A database takes at most so long: 29 MB to each of four members at once, at 4 MB/s.
-const SENDING: Duration = Duration::from_secs(30);
+/// A database takes at most so long: 64 MiB to each of three members at once, at 4 MB/s.
+const SENDING: Duration = Duration::from_secs(60);
 
 /// What decides whether the cluster must work in the end.
 struct Watch {
@@ -279,7 +279,7 @@ impl Watch {
         let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
         let leaders: Vec<&&MemberStatus> = here.iter().filter(|member| member.role == Role::Leader).collect();
         let options = &scenario.etcd[EtcdId(0)].options;
-        let race = !options.pre_vote && self.is_race_of_terms(&here);
+        let race = !options.pre_vote && self.is_race_of_terms(&here, options.check_quorum);
         let leader = match leaders.as_slice() {
             [leader] if options.check_quorum || !race => leader,
             [] | [_] if race => {
@@ -294,8 +294,7 @@ impl Watch {
                 let why = format!("{} is in term {}, its leader in term {}", name(member), member.term, leader.term);
                 return Err(Failure::Electing(why));
             }
-            let is_sent_it = self.sends.iter().any(|((to, _), since)| *to == member.member && *since + SENDING > self.now);
-            if member.committed + UNDER_WAY < leader.committed && !is_sent_it {
+            if member.committed + UNDER_WAY < leader.committed && !self.is_sent_a_database(member.member) {
                 let (has, of) = (member.committed, leader.committed);
                 return fails(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
             }
@@ -304,11 +303,20 @@ impl Watch {
             self.seen.full = 1;
             return Ok(());
         }
+        let there = here.iter().filter(|member| self.voters.has(member.member) && !self.is_sent_a_database(member.member));
+        if self.served == 0 && there.count() < self.voters.majority() {
+            return Ok(());
+        }
         if self.served == 0 {
             return fails("not one of the last puts was served".to_owned());
         }
         self.seen.live = 1;
         Ok(())
+    }
+
+    /// Whether a member is being sent a database, which may take long: till then it has what it had.
+    fn is_sent_a_database(&self, member: MemberId) -> bool {
+        self.sends.iter().any(|((to, _), since)| *to == member && *since + SENDING > self.now)
     }
 
     /// Whether the alarm is on because of a member that has not rewritten its database. One that got it with a snapshot after operators did
@@ -321,12 +329,14 @@ impl Watch {
     /// term than all who do. It asks those for votes who have left. And they ask it in terms that it has passed, to which raft answers
     /// nothing (`raft.Step`, `m.Term < r.Term`). Without pre-vote both raise their terms at the same rate, so the lower one passes the
     /// higher by chance alone, in hours where it is many terms behind. etcd heals no faster: messages of both do arrive. Without
-    /// check-quorum one of the informed may even lead all the while: raft does not answer its messages either.
-    fn is_race_of_terms(&self, here: &[&MemberStatus]) -> bool {
+    /// check-quorum one of the informed may even lead all the while, with a majority of them or without: raft does not answer its messages
+    /// either.
+    fn is_race_of_terms(&self, here: &[&MemberStatus], check_quorum: bool) -> bool {
         let voters = here.iter().filter(|member| self.voters.has(member.member));
         let (informed, behind): (Vec<&MemberStatus>, Vec<_>) = voters.partition(|member| member.committed >= self.changed);
         let ahead = |late: &&MemberStatus| informed.iter().all(|member| member.term < late.term);
-        !informed.is_empty() && informed.len() < self.voters.majority() && behind.iter().any(ahead)
+        let is_majority = informed.len() >= self.voters.majority();
+        !informed.is_empty() && (!is_majority || !check_quorum) && behind.iter().any(ahead)
     }
 }
 
