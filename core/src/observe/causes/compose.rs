@@ -210,8 +210,8 @@ impl Causes {
         if let Some((at, member)) = elected {
             return Some(format!("{} had been elected {} before", self.name(member), text::duration(outage.from.since(at))));
         }
-        let running = (0u8..).zip(&history.leaderless).filter(|(index, _)| history.up[usize::from(*index)]);
-        let (index, since) = running.filter_map(|(index, since)| Some((index, since.filter(|since| *since <= to)?))).next()?;
+        let mut running = (0u8..).zip(&history.leaderless).filter(|(index, _)| history.up[usize::from(*index)]);
+        let (index, since) = running.find_map(|(index, since)| Some((index, since.filter(|since| *since <= to)?)))?;
         let name = self.name(MemberId { cluster: outage.cluster, index });
         Some(format!("{name} had no leader for {}", text::duration(to.since(since))))
     }

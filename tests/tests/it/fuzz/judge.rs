@@ -182,6 +182,8 @@ const UNDER_WAY: u64 = 30;
 
 /// A database takes at most so long: 64 MiB to each of three members at once, at 4 MB/s.
 const SENDING: Duration = Duration::from_secs(60);
+/// After that a member catches up, or is sent the next.
+const AFTERWARDS: Duration = Duration::from_secs(1);
 
 /// What decides whether the cluster must work in the end.
 struct Watch {
@@ -199,7 +201,7 @@ struct Watch {
     alarm: Option<MemberId>,
     /// Members that have rewritten their databases since those last came with a snapshot.
     rewritten: BTreeSet<MemberId>,
-    /// Databases on their way: to whom, from whom, since when.
+    /// Databases on their way: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
     now: Time,
     last: u16,
@@ -221,8 +223,9 @@ impl Watch {
         self.now = at;
         self.voters.record(record);
         match record {
-            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => drop(self.sends.insert((*to, *from), at)),
-            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.remove(&(*to, *from))),
+            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => drop(self.sends.insert((*to, *from), at + SENDING)),
+            // It may need another at once.
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.insert((*to, *from), at + AFTERWARDS)),
             _ => {}
         }
         match record {
@@ -316,7 +319,7 @@ impl Watch {
 
     /// Whether a member is being sent a database, which may take long: till then it has what it had.
     fn is_sent_a_database(&self, member: MemberId) -> bool {
-        self.sends.iter().any(|((to, _), since)| *to == member && *since + SENDING > self.now)
+        self.sends.iter().any(|((to, _), until)| *to == member && *until > self.now)
     }
 
     /// Whether the alarm is on because of a member that has not rewritten its database. One that got it with a snapshot after operators did
