@@ -24,11 +24,11 @@ pub fn numbers(usual: usize, thorough: usize) -> Range<u64> {
     first..first + effort(usual, thorough) as u64
 }
 
-/// The same, or the numbers that an environment variable names, from the first to before the last: `17..18`.
+/// Numbers of random cases: the half-open range in an environment variable (`17..18`), otherwise [`numbers`].
 pub fn asked(variable: &str, usual: usize, thorough: usize) -> Range<u64> {
     let Ok(range) = std::env::var(variable) else { return numbers(usual, thorough) };
     let bounds = range.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
-    bounds.unwrap_or_else(|| panic!("{variable}={range}: wanted a range like 17..18"))
+    bounds.unwrap_or_else(|| panic!("{variable}: expected a range such as 17..18, found {range}"))
 }
 
 /// Whether tests may take long.

@@ -37,8 +37,9 @@ pub fn unschedulable_pods(
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }
     let mut left = Vec::new();
-    // No node suits pods like these, nor will one when it has more pods.
-    let (mut hopeless, mut nowhere) = (BTreeSet::new(), Vec::new());
+    let mut hopeless = BTreeSet::new();
+    // Filters that no node passes; more pods on the nodes do not change that.
+    let mut nowhere = Vec::new();
     for pod in pods {
         let alone = Alone::new(*pod, spec, store);
         let place = if hopeless.contains(pod) || nowhere.contains(&alone) {

@@ -156,7 +156,8 @@ pub enum EtcdRecord {
         /// Bytes of its file.
         bytes: u64,
     },
-    /// The database of a member has grown to its quota without a put, so that no alarm is on: it refuses what is put.
+    /// The database of a member reached its quota by a command that is no put. No alarm is raised (`server/storage/quota.go`), but the member
+    /// refuses puts.
     QuotaReached {
         /// The member.
         member: MemberId,

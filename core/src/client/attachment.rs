@@ -27,9 +27,9 @@ pub struct ServerAttachment {
     pub share: (u64, u64),
 }
 
-/// How long etcd and the way to it may take for a request of an API, if that is to be answered within the probe's deadline; `None`: the
-/// client asks for what its server itself needs.
-pub(super) fn in_time(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
+/// Longest time that etcd and the network may take for a request to an API so that it is answered within the probe's deadline. `None`: its
+/// latency does not count for an API (a client of etcd itself, of etcd-events, or the server's own requests).
+pub(super) fn time_limit(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
     let part = client.server?;
     let cluster = &scenario.kube.clusters[part.cluster];
     let requests = &cluster.requests[usize::from(part.requests?)];
@@ -49,11 +49,11 @@ impl Client {
     /// probe sees it: the way to the member is open, and takes no longer with what the member needs. Queues, full servers and lost packets
     /// are not known to it. `None`: it is no request of the API.
     pub(super) fn is_expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<bool> {
-        let in_time = self.in_time?;
+        let limit = self.time_limit?;
         let kind = RequestKind::of_api(!matches!(self.spec.op, Op::Range { .. }));
         let host = ctx.cluster.members[usize::from(member)].host;
         let time = ctx.cluster.time_at(member, kind, ctx.net).filter(|_| ctx.net.is_open(self.host, host));
-        Some(time.is_some_and(|time| ctx.net.round_trip(self.host, host) + time <= in_time))
+        Some(time.is_some_and(|time| ctx.net.round_trip(self.host, host) + time <= limit))
     }
 
     /// The member of the connection that the next request takes.

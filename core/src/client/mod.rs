@@ -82,8 +82,8 @@ pub struct Client {
     before: Vec<(u8, [ZoneId; 2], (Meter, Meter))>,
     /// The API server that it is a part of, if it is one of those that serve.
     attachment: Option<ServerAttachment>,
-    /// What it asks are requests of an API, which is to answer within the probe's deadline: etcd and the way to it may take so long.
-    in_time: Option<Duration>,
+    /// See [`attachment::time_limit`].
+    time_limit: Option<Duration>,
     /// Its next request is queued.
     ticks: bool,
     /// The same by what it is.
@@ -144,7 +144,7 @@ impl Client {
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
             attachment: None,
-            in_time: attachment::in_time(scenario, &spec),
+            time_limit: attachment::time_limit(scenario, &spec),
             ticks: spec.server.is_none(),
             ledger: Ledger::default(),
             told: Default::default(),

@@ -119,7 +119,7 @@ enum Incident {
     Defragments(MemberId),
     /// The node of a member was deleted, and its machine with it.
     NodeDeleted(NodeDeletion),
-    /// The first member of a pair has not answered for so long: the other starts to take over.
+    /// A member of a pair starts to take over: from whom, who, and how long the first had not answered.
     TakesOver(MemberId, MemberId, Duration),
 }
 

@@ -116,7 +116,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("NOSPACE alarm: the database of {} has {}, its quota", name(*member), text::bytes(*bytes))
         }
         Record::Etcd(EtcdRecord::QuotaReached { member, bytes }) => {
-            format!("the database of {} has {}, its quota: it refuses puts", name(*member), text::bytes(*bytes))
+            format!("the database of {} reached its quota ({}): puts are refused there", name(*member), text::bytes(*bytes))
         }
         Record::Etcd(EtcdRecord::AlarmDisarmed(cluster)) => {
             format!("{}: the NOSPACE alarm is disarmed", scenario.etcd[*cluster].name)

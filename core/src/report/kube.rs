@@ -260,8 +260,8 @@ pub struct ApiVantageReport {
     pub write_unavailable_s: f64,
 }
 
-/// A time in which an API did not answer, or (`share` below 1) in which a part of its resources stalled. A part that stalls for less than the
-/// probe's deadline is no outage: requests for it are answered in time.
+/// A time in which an API did not answer, in which (`share` below 1) a part of its resources stalled, or (`late`) in which requests were
+/// answered too late or rejected. A part that stalls for less than the probe's deadline is no outage: requests for it are answered in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiOutageReport {
     /// `read` or `write`.
@@ -272,15 +272,15 @@ pub struct ApiOutageReport {
     pub to_s: f64,
     /// Whether it had ended when the run did.
     pub completed: bool,
-    /// The share of the API's resources that got no answers, on average over its servers: 1 for all, and of a part the most of it. Where
-    /// requests were late: the share of them that was, on average.
+    /// Share that got no answer, from 0 to 1. By the API's state: the largest share of its resources, on average over its servers. If `late`:
+    /// `unavailable_s` divided by the outage's length.
     #[serde(default = "all")]
     pub share: f64,
-    /// Whether servers and etcd were there, and too slow or too busy: requests were not answered within the probe's deadline, though
-    /// what was known of the API's state when they were made said that they would be.
+    /// Whether the API was available by its state, and simulated requests were too slow or rejected (429): not answered within
+    /// `probe.deadline`, though the state predicted an answer when they were made.
     #[serde(default)]
     pub late: bool,
-    /// How long requests got no answer, in seconds: the mean over the API's resources (of late ones, over requests).
+    /// Unavailable time, in seconds: the mean over the API's resources; if `late`, over requests, times the share that the state served.
     #[serde(default)]
     pub unavailable_s: f64,
     /// Why, in plain words.

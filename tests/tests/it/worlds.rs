@@ -109,7 +109,7 @@ fn generated_kubernetes_worlds_break_no_invariant() {
         run(number).map_err(|why| {
             let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("world-{number}.json"));
             fs::write(&file, world(number).to_string()).expect("worlds that fail are kept");
-            format!("world {number}: {why}\n  again: zonefall run {}", file.display())
+            format!("world {number}: {why}\n  again: ZONEFALL_WORLDS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}", number + 1, file.display())
         })
     });
     let failed: Vec<&str> = all.iter().filter_map(|one| one.as_ref().err()).map(String::as_str).collect();

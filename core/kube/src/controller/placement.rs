@@ -161,7 +161,7 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     }
 }
 
-/// What a pod demands of a node, whatever other pods there are.
+/// The filters of a pod that look at a node alone: taints, node affinity, resources, volume limit, zone of the volume.
 #[derive(Clone, Debug)]
 pub struct Alone<'a> {
     workload: &'a Workload,
@@ -169,7 +169,7 @@ pub struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    /// Of a pod.
+    /// Those of a pod.
     pub fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
         let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
         Self { workload: store.template(demand.workload, spec), claim }
@@ -199,7 +199,7 @@ impl<'a> Alone<'a> {
     }
 }
 
-/// What suits one suits the other.
+/// Pods with equal filters are feasible on the same nodes: this compares all that [`Alone::refusal`] reads.
 impl PartialEq for Alone<'_> {
     fn eq(&self, other: &Self) -> bool {
         let (own, others) = (self.workload, other.workload);

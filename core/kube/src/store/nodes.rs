@@ -90,7 +90,7 @@ impl Store {
         self.nodes.iter().map(|(key, node)| (*key, node))
     }
 
-    /// Those from one on.
+    /// Nodes from key `first` on, in order of their keys.
     pub fn nodes_from(&self, first: NodeKey) -> impl Iterator<Item = (NodeKey, &Node)> {
         self.nodes.range(first..).map(|(key, node)| (*key, node))
     }

@@ -32,7 +32,7 @@ use crate::observe::causes::BEFORE;
 use crate::observe::shares::Shares;
 use crate::scenario::{ProbeFrom, Vantage};
 
-/// Requests are counted together that were made in so long a time.
+/// Length of the windows in which requests are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// When an API was unavailable, and why.
@@ -99,7 +99,7 @@ impl Tally {
 #[derive(Clone, Debug)]
 struct Window {
     from: Time,
-    /// Until when they are known to tell something, if no others are made.
+    /// End of the time that its requests tell about, if no later ones are made.
     ends: Time,
     /// When the first late one was made.
     first_late: Option<Time>,
@@ -198,7 +198,7 @@ impl LateRequests {
         // The first late ones right before an interruption are its own.
         let first = self.last_late.is_none_or(|last| last + BEFORE < request.from);
         let served = if request.cut_off { self.served.in_zone(zone) } else { self.served.counted() };
-        // What is known not to be served is no news, but where that was too short to count.
+        // The state accounts for these requests already, unless the stall was too short to count.
         if !expected && served.at(request.from) < Share::ALL {
             return;
         }

@@ -192,7 +192,7 @@ impl Causes {
             Incident::Applied(change) if recent(*at) => Some(self.changed(*change).text),
             Incident::TakesOver(from, to, silent) if recent(*at) => {
                 let (from, to, silent) = (self.name(*from), self.name(*to), text::duration(*silent));
-                Some(format!("{to} takes over from {from}, which has not answered for {silent}"))
+                Some(format!("{to} started to take over from {from}, which had not answered for {silent}"))
             }
             _ => None,
         });
@@ -200,7 +200,7 @@ impl Causes {
         changed.or_else(|| self.busy(outage)).or_else(|| self.leaderless(outage)).or_else(by_nature)
     }
 
-    /// Why members have no leader whom requests can go to: not all have heard of a new one yet, or one finds none.
+    /// Why requests found no leader: a new one was elected less than [`SETTLES`] ago, or a running member has none.
     fn leaderless(&self, outage: &Outage) -> Option<String> {
         let (history, to) = (&self.clusters[outage.cluster], outage.to.filter(|_| outage.late)?);
         let elected = history.incidents.iter().rev().find_map(|(at, incident)| match incident {
@@ -208,7 +208,11 @@ impl Causes {
             _ => None,
         });
         if let Some((at, member)) = elected {
-            return Some(format!("{} had been elected {} before", self.name(member), text::duration(outage.from.since(at))));
+            return Some(format!(
+                "{} was elected only {} before, and members may not have known it yet",
+                self.name(member),
+                text::duration(outage.from.since(at))
+            ));
         }
         let mut running = (0u8..).zip(&history.leaderless).filter(|(index, _)| history.up[usize::from(*index)]);
         let (index, since) = running.find_map(|(index, since)| Some((index, since.filter(|since| *since <= to)?)))?;

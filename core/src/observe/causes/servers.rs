@@ -9,28 +9,28 @@ use crate::scenario::text;
 /// An outage of an API to explain.
 #[derive(Clone, Copy, Debug)]
 pub struct ApiOutage {
-    /// Of which cluster.
+    /// Cluster of the API.
     pub cluster: KubeClusterId,
-    /// Of which requests.
+    /// Requests that it did not answer.
     pub verb: Verb,
     /// Its start.
     pub from: Time,
     /// Its end; `None`: not over.
     pub to: Option<Time>,
-    /// What was not served.
+    /// How it was unavailable.
     pub how: ApiOutageKind,
 }
 
-/// How much of an API was unavailable.
+/// How an API was unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiOutageKind {
     /// Nothing was served.
     Whole,
-    /// A part of its resources was.
+    /// A part of its resources was not served.
     Part,
-    /// It was there, and too slow.
+    /// It was available by its state, but too slow or full.
     Late {
-        /// Requests that servers turned away meanwhile.
+        /// Requests that API servers rejected (429).
         rejected: u64,
     },
 }

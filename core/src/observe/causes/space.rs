@@ -1,4 +1,4 @@
-//! Databases that were full: no member wrote what grows until the NOSPACE alarm was disarmed.
+//! Databases that were full: etcd raised a NOSPACE alarm, or one reached its quota without a put.
 
 use super::{BEFORE, Causes, Outage};
 use crate::etcd::command_bytes::is_full;
@@ -56,7 +56,7 @@ impl Causes {
         let cluster = &self.scenario.etcd[outage.cluster];
         let quota = text::bytes(cluster.options.quota_bytes);
         let Some((member, ..)) = self.alarms(outage).next().copied() else {
-            // Nobody has put anything.
+            // No put has raised the alarm.
             let from_the_start = outage.from == Time::ZERO && is_full(cluster.database_bytes, cluster.options.quota_bytes);
             let just_then = |(_, at): &(MemberId, Time)| *at <= outage.from && outage.from <= *at + BEFORE;
             let reached = self.clusters[outage.cluster].alarms.reached.iter().any(just_then);

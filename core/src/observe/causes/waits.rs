@@ -84,11 +84,11 @@ impl Causes {
     /// length; the same of other members where it took at least half as long.
     ///
     /// A put waits for four writes at most: that under way and its own, at the leader and at a follower. So what took less than a quarter
-    /// of the probe's deadline, or of the time after which a client gives up, makes nothing late.
+    /// of the probe's deadline, or of the shortest time-out of a client of etcd (those in API servers excepted), makes nothing late.
     pub(super) fn busy(&self, outage: &Outage) -> Option<String> {
         let asking = self.scenario.clients.iter().filter(|client| client.etcd == outage.cluster && client.server.is_none());
-        let patience = asking.map(|client| client.timeout).fold(self.scenario.probe.deadline, Duration::min);
-        let least = if outage.late { patience / 4 } else { Duration::ZERO };
+        let shortest = asking.map(|client| client.timeout).fold(self.scenario.probe.deadline, Duration::min);
+        let least = if outage.late { shortest / 4 } else { Duration::ZERO };
         let end = if outage.late { outage.to.unwrap_or(Time::MAX) } else { outage.from };
         let mut all: BTreeMap<(bool, String), (Duration, Wait)> = BTreeMap::new();
         for &(at, wait, time) in &self.clusters[outage.cluster].waits.long {
@@ -150,7 +150,7 @@ impl Causes {
     }
 
     /// A snapshot without whose receiver no majority was connected: nothing could be committed till it was there. Or else, where requests
-    /// were late, any: who asks a member that gets its entry with a snapshot hears nothing.
+    /// were late, any: a member that receives an entry in a snapshot does not answer the client that proposed it.
     pub(super) fn snapshot(&self, outage: &Outage) -> Option<String> {
         let EtcdHistory { waits, voters, .. } = &*self.clusters[outage.cluster];
         if matches!(outage.service, Service::Quorum | Service::ReadSerializable) {

@@ -116,18 +116,23 @@ fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
     }
 }
 
-/// `API writes were too slow for 40 s in 5 min (13 % of them).`: times in which requests were late.
+/// `API writes were too slow for 5 min (13 % of the time on average).`: times in which requests were late.
 fn slow(what: &str, late: &[&ApiOutageReport], whom: &str) -> Sentence {
     let (unavailable_s, lasted_s) =
         late.iter().fold((0.0, 0.0), |(sum, lasted), one| (sum + one.unavailable_s, lasted + (one.to_s - one.from_s)));
     let ([first, ..], [.., last]) = (late, late) else { return Vec::new() };
     let part = if lasted_s > 0.0 { unavailable_s / lasted_s } else { 1.0 };
-    let of = if part >= 1.0 { String::new() } else { format!(" ({} of them)", text::fraction(part)) };
+    let of = if part >= 1.0 { String::new() } else { format!(" ({} of the time on average)", text::fraction(part)) };
     let times = if late.len() == 1 { String::new() } else { format!("{} times, ", late.len()) };
-    let end = if last.completed { "" } else { ", to the end" };
+    let all = if late.len() == 1 { "" } else { " in all" };
+    let end = match (last.completed, whom) {
+        (true, _) => "",
+        (false, "") => ", to the end",
+        (false, _) => ", to the end,",
+    };
     vec![
         say(format!("{what} were too slow ")),
-        at(first.from_s, format!("{times}for {}", text::seconds(lasted_s))),
+        at(first.from_s, format!("{times}for {}{all}", text::seconds(lasted_s))),
         say(format!("{of}{end}{whom}.")),
     ]
 }
@@ -155,7 +160,7 @@ struct Group<'a> {
     outages_s: Vec<f64>,
     /// APIs of which only a part stalled.
     stalled: usize,
-    /// APIs that were there all the time, and were too slow at times.
+    /// APIs without a whole outage whose writes were too slow at times. Those of which a part stalled, too, count as both.
     slow: usize,
     pods_lost: u64,
     pods_recovered: u64,
@@ -214,11 +219,15 @@ impl Group<'_> {
                 )
             }
         };
+        let others = if self.outages_s.is_empty() { "" } else { " others" };
         let stalled = match self.stalled {
             0 => String::new(),
-            some => format!("; of {some}{} a part stalled", if self.outages_s.is_empty() { "" } else { " others" }),
+            some => format!("; of {some}{others} a part stalled"),
         };
-        let slow = if self.slow == 0 { String::new() } else { format!("; {} were too slow at times", self.slow) };
+        let slow = match self.slow {
+            0 => String::new(),
+            some => format!("; of {some}{others} writes were too slow at times"),
+        };
         let pods = if self.pods_lost == 0 {
             "no pod was lost".to_owned()
         } else {
@@ -277,7 +286,10 @@ mod tests {
         };
         check(&[late(10.0, 50.0, 1.0, true)], "API writes were too slow for 40 s for clients in a.");
         let two = [late(10.0, 50.0, 0.5, true), late(100.0, 140.0, 0.5, false)];
-        check(&two, "API writes were too slow 2 times, for 80 s (about half of them), to the end for clients in a.");
+        check(
+            &two,
+            "API writes were too slow 2 times, for 80 s in all (about half of the time on average), to the end, for clients in a.",
+        );
     }
 
     #[test]

@@ -180,7 +180,7 @@ const STEPS: u64 = 16;
 /// Entries a follower may lack while requests are under way.
 const UNDER_WAY: u64 = 30;
 
-/// A database takes at most so long: 64 MiB to each of three members at once, at 4 MB/s.
+/// Longest time for which a database is sent: 64 MiB to each of three members at once, at 4 MB/s.
 const SENDING: Duration = Duration::from_secs(60);
 /// After that a member catches up, or is sent the next.
 const AFTERWARDS: Duration = Duration::from_secs(1);
