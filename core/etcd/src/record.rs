@@ -156,8 +156,8 @@ pub enum EtcdRecord {
         /// Bytes of its file.
         bytes: u64,
     },
-    /// The database of a member reached its quota by a command that is no put. No alarm is raised (`server/storage/quota.go`), but the member
-    /// refuses puts.
+    /// The database of a member has no room for another put, which it refuses. No alarm is raised until one is asked for
+    /// (`server/storage/quota.go`).
     QuotaReached {
         /// The member.
         member: MemberId,

@@ -281,9 +281,13 @@ impl Observer for Availability {
                 let of = self.scenario.client(*client);
                 let tells = known && !dark && late::tells(of, ok);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
-                if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| !dark)) {
+                let counts = !dark && *result != RequestResult::TooLarge;
+                if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };
-                    let request = ApiRequest { request, zone: *from, expected, rejected: *result == RequestResult::Rejected };
+                    // What is measured is the server's own request.
+                    let latency = *latency + self.scenario.kube.clusters[part.cluster].timers.api_overhead;
+                    let (in_time, rejected) = (ok && latency <= self.rules.deadline, *result == RequestResult::Rejected);
+                    let request = ApiRequest { request, in_time, zone: *from, expected, rejected };
                     let rules = self.rules;
                     self.api_mut(part.cluster).late[verb as usize].ended(request, &rules);
                 }

@@ -121,6 +121,8 @@ enum Incident {
     NodeDeleted(NodeDeletion),
     /// A member of a pair starts to take over: from whom, who, and how long the first had not answered.
     TakesOver(MemberId, MemberId, Duration),
+    /// A member has a leader again, or has stopped: since when it had none.
+    Leaderless(MemberId, Time),
 }
 
 impl Causes {
@@ -248,7 +250,12 @@ impl Causes {
                 }
             }
             Record::Etcd(EtcdRecord::LeaderSeen { member, leader, .. }) => {
-                cluster.leaderless[member.index as usize] = leader.is_none().then_some(at);
+                let without = &mut cluster.leaderless[member.index as usize];
+                if leader.is_none() {
+                    without.get_or_insert(at);
+                } else if let Some(since) = without.take() {
+                    self.happened(at, id, Incident::Leaderless(*member, since));
+                }
             }
             Record::Etcd(EtcdRecord::MemberRefused { member, reason: RefuseReason::LostData }) => {
                 cluster.wiped[member.index as usize].get_or_insert(at);
@@ -259,7 +266,11 @@ impl Causes {
                 let led = cluster.leader.take_if(|l| l == member).is_some();
                 let down = cluster.voters.iter().filter(|&i| !cluster.up[i]).count();
                 let of = cluster.voters.count();
+                let leaderless = cluster.leaderless[member.index as usize].take();
                 self.happened(at, id, Incident::Down(down, of));
+                if let Some(since) = leaderless {
+                    self.happened(at, id, Incident::Leaderless(*member, since));
+                }
                 if led {
                     self.happened(at, id, Incident::LeaderGone(*member, *reason));
                 }

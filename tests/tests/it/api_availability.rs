@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zonefall_core::ids::ZoneId;
+use zonefall_core::ids::{KubeClusterId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::record::{ClientRecord, Record, RequestResult};
 use zonefall_core::report::ApiReport;
@@ -89,6 +89,7 @@ fn trouble(dice: &mut Dice) -> Trouble {
 fn case(number: u64) -> Value {
     let mut dice = Dice::new("api availability", number);
     let (deadline, routing) = (ms(dice.between(2, 20) * 100), dice.pick(&["any", "any", "local"]));
+    let overhead = dice.pick(&["1ms", "1ms", "20ms", "150ms"]);
     let Trouble { faults, places: [reads, writes], zones } = trouble(&mut dice);
     let rate = format!("{RATE}/s");
     json!({
@@ -100,7 +101,7 @@ fn case(number: u64) -> Value {
         "probe": {"deadline": deadline},
         "topology": {"regions": [{"name": "r", "zones": ZONES}]},
         "clusters": [{
-            "name": "c", "zones": ZONES, "api_to_etcd": routing, "control_plane": {"zones": zones},
+            "name": "c", "zones": ZONES, "api_to_etcd": routing, "timers": {"api_overhead": overhead}, "control_plane": {"zones": zones},
             "pools": [{"name": "p", "minimum": 0, "maximum": 0}],
             "use": {
                 "idle": false,
@@ -148,13 +149,15 @@ fn differences(number: u64) -> Vec<String> {
         scenario.seed,
         Options::default(),
         &mut |at, record| {
-            let Record::Client(ClientRecord::Request { from, op, latency, result, .. }) = record else { return };
-            let in_time = *result == RequestResult::Ok && *latency <= scenario.probe.deadline;
-            let made = (at - *latency).since(Time::ZERO).as_secs_f64();
+            let &Record::Client(ClientRecord::Request { from, op, latency: took, ref result, .. }) = record else { return };
+            // What is measured is the server's own request.
+            let latency = took + scenario.kube.clusters[KubeClusterId(0)].timers.api_overhead;
+            let in_time = *result == RequestResult::Ok && latency <= scenario.probe.deadline;
+            let made = (at - took).since(Time::ZERO).as_secs_f64();
             match op {
                 Op::Watch => {}
-                Op::Range { .. } => asked[0].push((*from, made, in_time)),
-                _ => asked[1].push((*from, made, in_time)),
+                Op::Range { .. } => asked[0].push((from, made, in_time)),
+                _ => asked[1].push((from, made, in_time)),
             }
         },
         &mut |_| {},

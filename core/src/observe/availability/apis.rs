@@ -136,6 +136,8 @@ impl Window {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ApiRequest {
     pub(super) request: Request,
+    /// It was answered within the deadline, with what its server adds.
+    pub(super) in_time: bool,
     /// Zone of its server.
     pub(super) zone: ZoneId,
     /// The state said that it would be answered in time.
@@ -190,11 +192,10 @@ impl LateRequests {
         window.or_else(|| self.recent.front().map(|request| request.request.from))
     }
 
-    fn count(&mut self, ApiRequest { request, zone, expected, rejected }: ApiRequest, end: Time, rules: &Rules) {
+    fn count(&mut self, ApiRequest { request, in_time, zone, expected, rejected }: ApiRequest, end: Time, rules: &Rules) {
         if self.window.as_ref().is_some_and(|window| window.from + WINDOW <= request.from) {
             self.close(request.from.min(end), rules);
         }
-        let in_time = rules.in_time(&request);
         // The first late ones right before an interruption are its own.
         let first = self.last_late.is_none_or(|last| last + BEFORE < request.from);
         let served = if request.cut_off { self.served.in_zone(zone) } else { self.served.counted() };

@@ -2,7 +2,7 @@
 
 use super::servers::{ApiOutage, ApiOutageKind, Servers};
 use super::work::PodEnd;
-use super::{BEFORE, Causes, Incident, Outage, after};
+use super::{BEFORE, Causes, EtcdHistory, Incident, Outage, after};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::Verb;
@@ -65,7 +65,10 @@ impl Causes {
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
         if let Some(wiped) = self.wiped(outage) {
-            clauses.retain(|clause| clause != UNKNOWN);
+            let EtcdHistory { voters, up, .. } = &*self.clusters[outage.cluster];
+            if voters.iter().filter(|&index| up[index]).count() <= voters.majority() {
+                clauses.retain(|clause| clause != UNKNOWN);
+            }
             clauses.push(wiped);
         }
         clauses.extend(self.without_node(outage));
@@ -140,7 +143,7 @@ impl Causes {
     }
 
     /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before.
-    fn begins(&self, outage: &Outage) -> Time {
+    pub(super) fn begins(&self, outage: &Outage) -> Time {
         if outage.late { outage.from + self.scenario.probe.deadline } else { outage.from }
     }
 
@@ -197,7 +200,11 @@ impl Causes {
             _ => None,
         });
         let by_nature = || self.slow_by_nature(outage.cluster).filter(|_| outage.service != Service::Quorum);
-        changed.or_else(|| self.busy(outage)).or_else(|| self.leaderless(outage)).or_else(by_nature)
+        changed
+            .or_else(|| self.busy(outage))
+            .or_else(|| self.overtaken(outage))
+            .or_else(|| self.leaderless(outage))
+            .or_else(by_nature)
     }
 
     /// Why requests found no leader: a new one was elected less than [`SETTLES`] ago, or a running member has none.
@@ -214,10 +221,16 @@ impl Causes {
                 text::duration(outage.from.since(at))
             ));
         }
-        let mut running = (0u8..).zip(&history.leaderless).filter(|(index, _)| history.up[usize::from(*index)]);
-        let (index, since) = running.find_map(|(index, since)| Some((index, since.filter(|since| *since <= to)?)))?;
-        let name = self.name(MemberId { cluster: outage.cluster, index });
-        Some(format!("{name} had no leader for {}", text::duration(to.since(since))))
+        let known = history.incidents.iter().filter_map(|(until, incident)| match incident {
+            Incident::Leaderless(member, since) => Some((*member, *since, *until)),
+            _ => None,
+        });
+        let now = (0u8..).zip(&history.leaderless);
+        let now = now.filter_map(|(index, since)| Some((MemberId { cluster: outage.cluster, index }, (*since)?, Time::MAX)));
+        let meets =
+            |(member, since, until): &(MemberId, Time, Time)| history.voters.has(*member) && *since <= to && *until > outage.from;
+        let (member, since, until) = known.chain(now).find(meets)?;
+        Some(format!("{} had no leader for {}", self.name(member), text::duration(until.min(to).since(since))))
     }
 
     /// A change of membership.

@@ -1,6 +1,6 @@
 //! Databases that were full: etcd raised a NOSPACE alarm, or one reached its quota without a put.
 
-use super::{BEFORE, Causes, Outage};
+use super::{Causes, Outage};
 use crate::etcd::command_bytes::is_full;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
@@ -58,7 +58,7 @@ impl Causes {
         let Some((member, ..)) = self.alarms(outage).next().copied() else {
             // No put has raised the alarm.
             let from_the_start = outage.from == Time::ZERO && is_full(cluster.database_bytes, cluster.options.quota_bytes);
-            let just_then = |(_, at): &(MemberId, Time)| *at <= outage.from && outage.from <= *at + BEFORE;
+            let just_then = |(_, at): &(MemberId, Time)| *at == outage.from;
             let reached = self.clusters[outage.cluster].alarms.reached.iter().any(just_then);
             let refuses = outage.service == Service::Write && (from_the_start || reached);
             return refuses.then(|| format!("databases have reached their quota of {quota}"));

@@ -149,27 +149,41 @@ impl Causes {
         (loss > 0.0).then(|| format!("{} % loss between {first} and {last}", (loss * 1e4).round() / 1e2))
     }
 
-    /// A snapshot without whose receiver no majority was connected: nothing could be committed till it was there. Or else, where requests
-    /// were late, any: a member that receives an entry in a snapshot does not answer the client that proposed it.
+    /// A snapshot without whose receiver no majority was connected: nothing could be committed till it was there.
     pub(super) fn snapshot(&self, outage: &Outage) -> Option<String> {
         let EtcdHistory { waits, voters, .. } = &*self.clusters[outage.cluster];
         if matches!(outage.service, Service::Quorum | Service::ReadSerializable) {
             return None;
         }
+        let is_needed = |one: &&Snapshot| {
+            one.began < outage.to.unwrap_or(Time::MAX)
+                && one.ended.is_none_or(|ended| ended > outage.from)
+                && voters.has(one.to)
+                && usize::from(one.connected) <= voters.majority()
+        };
+        let one = waits.snapshots.iter().filter(is_needed).max_by_key(|one| one.bytes)?;
+        Some(self.received(one, if one.connected == 2 { ", the other voter," } else { "" }))
+    }
+
+    /// A snapshot that a voter was sent when requests began to be late: a member that receives an entry in a snapshot does not answer the
+    /// client that proposed it.
+    pub(super) fn overtaken(&self, outage: &Outage) -> Option<String> {
+        let EtcdHistory { waits, voters, .. } = &*self.clusters[outage.cluster];
+        let begins = self.begins(outage);
         let meets =
-            |one: &&Snapshot| one.began < outage.to.unwrap_or(Time::MAX) && one.ended.is_none_or(|ended| ended > outage.from);
-        let is_needed = |one: &&Snapshot| voters.has(one.to) && usize::from(one.connected) <= voters.majority();
-        let needed = waits.snapshots.iter().filter(meets).filter(is_needed).max_by_key(|one| one.bytes);
-        let any = || waits.snapshots.iter().filter(meets).max_by_key(|one| one.bytes).filter(|_| outage.late);
-        let one = needed.or_else(any)?;
-        let other = if needed.is_some() && one.connected == 2 { ", the other voter," } else { "" };
+            |one: &&Snapshot| voters.has(one.to) && one.began <= begins && one.ended.is_none_or(|ended| ended > outage.from);
+        let one = waits.snapshots.iter().filter(meets).max_by_key(|one| one.bytes).filter(|_| outage.late)?;
+        Some(self.received(one, ""))
+    }
+
+    fn received(&self, one: &Snapshot, other: &str) -> String {
         let (to, bytes) = (text::member(&*self.scenario, one.to), text::bytes(one.bytes));
-        Some(match one.ended {
+        match one.ended {
             Some(ended) => {
                 format!("{to}{other} received a snapshot of {bytes} for {}", text::duration(ended.since(one.began)))
             }
             None => format!("{to}{other} still receives a snapshot of {bytes}"),
-        })
+        }
     }
 
     /// Paths or disks that are too slow for the probe's deadline, whatever happens.

@@ -95,6 +95,8 @@ pub(crate) struct Seen {
     pub(crate) late: u64,
     /// Whether it may have no leader: its voters race for terms ([`Watch::is_race_of_terms`]).
     pub(crate) races: u64,
+    /// Whether it may serve nothing: too many voters are being sent a database ([`Watch::is_sent_a_database`]).
+    pub(crate) sent: u64,
     /// Whether it may refuse what is put: its database is full ([`Watch::is_full`]).
     pub(crate) full: u64,
 }
@@ -110,6 +112,7 @@ impl Seen {
         self.live += other.live;
         self.late += other.late;
         self.races += other.races;
+        self.sent += other.sent;
         self.full += other.full;
     }
 }
@@ -184,6 +187,8 @@ const UNDER_WAY: u64 = 30;
 const SENDING: Duration = Duration::from_secs(60);
 /// After that a member catches up, or is sent the next.
 const AFTERWARDS: Duration = Duration::from_secs(1);
+/// Databases that a member may be sent in the calm, of two leaders, before it has to be like the others.
+const MOST_RECEIVED: u32 = 2;
 
 /// What decides whether the cluster must work in the end.
 struct Watch {
@@ -203,6 +208,10 @@ struct Watch {
     rewritten: BTreeSet<MemberId>,
     /// Databases on their way: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
+    /// Databases that each member has received in the calm.
+    received: BTreeMap<MemberId, u32>,
+    /// When the calm begins.
+    calm: Time,
     now: Time,
     last: u16,
     served: u64,
@@ -214,9 +223,10 @@ impl Watch {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
         let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
         let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
-        let (applied, changed, alarm, rewritten, sends, now, served, seen) = Default::default();
+        let (applied, changed, alarm, rewritten, sends, received, now, served, seen) = Default::default();
+        let calm = Time::ZERO + scenario.duration - Duration::from_millis(CALM);
         let last = last as u16;
-        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, sends, now, last, served, seen }
+        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, sends, received, calm, now, last, served, seen }
     }
 
     fn record(&mut self, at: Time, record: &Record) {
@@ -225,7 +235,10 @@ impl Watch {
         match record {
             Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => drop(self.sends.insert((*to, *from), at + SENDING)),
             // It may need another at once.
-            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.insert((*to, *from), at + AFTERWARDS)),
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok: true }) if self.received(*to, at) <= MOST_RECEIVED => {
+                self.sends.insert((*to, *from), at + AFTERWARDS);
+            }
+            Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.remove(&(*to, *from))),
             _ => {}
         }
         match record {
@@ -282,7 +295,7 @@ impl Watch {
         let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
         let leaders: Vec<&&MemberStatus> = here.iter().filter(|member| member.role == Role::Leader).collect();
         let options = &scenario.etcd[EtcdId(0)].options;
-        let race = !options.pre_vote && self.is_race_of_terms(&here, options.check_quorum);
+        let race = !options.pre_vote && self.is_race_of_terms(&here);
         let leader = match leaders.as_slice() {
             [leader] if options.check_quorum || !race => leader,
             [] | [_] if race => {
@@ -292,7 +305,12 @@ impl Watch {
             [] => return Err(Failure::Electing("nobody leads".to_owned())),
             _ => return fails(format!("{} leaders", leaders.len())),
         };
-        for member in &here {
+        // A voter that does not know of the last change, in a later term than its leader, and neither answers the other (see below).
+        let races = |member: &MemberStatus| {
+            let may = !options.pre_vote && !options.check_quorum && self.voters.has(member.member);
+            may && member.committed < self.changed && member.term > leader.term
+        };
+        for member in here.iter().filter(|member| !races(member)) {
             if member.term != leader.term {
                 let why = format!("{} is in term {}, its leader in term {}", name(member), member.term, leader.term);
                 return Err(Failure::Electing(why));
@@ -308,6 +326,7 @@ impl Watch {
         }
         let there = here.iter().filter(|member| self.voters.has(member.member) && !self.is_sent_a_database(member.member));
         if self.served == 0 && there.count() < self.voters.majority() {
+            self.seen.sent = 1;
             return Ok(());
         }
         if self.served == 0 {
@@ -317,9 +336,18 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether a member is being sent a database, which may take long: till then it has what it had.
+    /// A member has received a database; how many it has in the calm.
+    fn received(&mut self, member: MemberId, at: Time) -> u32 {
+        let received = self.received.entry(member).or_default();
+        *received += u32::from(at >= self.calm);
+        *received
+    }
+
+    /// Whether a member is being sent a database, which may take long: till then it has what it had. One that has received more than
+    /// [`MOST_RECEIVED`] in the calm should have caught up.
     fn is_sent_a_database(&self, member: MemberId) -> bool {
-        self.sends.iter().any(|((to, _), until)| *to == member && *until > self.now)
+        let received = self.received.get(&member).copied().unwrap_or_default();
+        received <= MOST_RECEIVED && self.sends.iter().any(|((to, _), until)| *to == member && *until > self.now)
     }
 
     /// Whether the alarm is on because of a member that has not rewritten its database. One that got it with a snapshot after operators did
@@ -332,14 +360,12 @@ impl Watch {
     /// term than all who do. It asks those for votes who have left. And they ask it in terms that it has passed, to which raft answers
     /// nothing (`raft.Step`, `m.Term < r.Term`). Without pre-vote both raise their terms at the same rate, so the lower one passes the
     /// higher by chance alone, in hours where it is many terms behind. etcd heals no faster: messages of both do arrive. Without
-    /// check-quorum one of the informed may even lead all the while, with a majority of them or without: raft does not answer its messages
-    /// either.
-    fn is_race_of_terms(&self, here: &[&MemberStatus], check_quorum: bool) -> bool {
+    /// check-quorum one of the informed may even lead all the while: raft does not answer its messages either.
+    fn is_race_of_terms(&self, here: &[&MemberStatus]) -> bool {
         let voters = here.iter().filter(|member| self.voters.has(member.member));
         let (informed, behind): (Vec<&MemberStatus>, Vec<_>) = voters.partition(|member| member.committed >= self.changed);
         let ahead = |late: &&MemberStatus| informed.iter().all(|member| member.term < late.term);
-        let is_majority = informed.len() >= self.voters.majority();
-        !informed.is_empty() && (!is_majority || !check_quorum) && behind.iter().any(ahead)
+        !informed.is_empty() && informed.len() < self.voters.majority() && behind.iter().any(ahead)
     }
 }
 

@@ -17,7 +17,8 @@ fn rules(from: ProbeFrom) -> Rules {
 /// A request that a server in a zone is asked, when it was made, and how long it took, in ms; answered, unless that is `None`: rejected.
 fn asked(zone: ZoneId, from: u64, took: Option<u64>) -> ApiRequest {
     let request = Request { from: at(from), to: at(from + took.unwrap_or(0)), ok: took.is_some(), cut_off: false };
-    ApiRequest { request, zone, expected: true, rejected: took.is_none() }
+    let in_time = took.is_some_and(|took| Duration::from_millis(took) <= DEADLINE);
+    ApiRequest { request, in_time, zone, expected: true, rejected: took.is_none() }
 }
 
 /// Ten requests a second from one time to another, in seconds; those of every `late`th are late.
