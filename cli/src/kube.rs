@@ -74,11 +74,11 @@ fn api_outages(report: &Report, page: &Page) -> String {
         let alike = api.outages.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause);
         let row = |outages: &[ApiOutageReport]| {
             let first = &outages[0];
-            let lasted = text::seconds(first.to_s - first.from_s);
-            let length = match text::seconds(first.unavailable_s) {
-                late if first.late && late != lasted => format!("{late} of {lasted}"),
-                _ if first.completed => lasted,
-                _ => "to the end".to_owned(),
+            let length = match first.completed {
+                true if first.late => text::part(first.unavailable_s, first.to_s - first.from_s),
+                true => text::seconds(first.to_s - first.from_s),
+                false if first.late => format!("{}, to the end", text::seconds(first.unavailable_s)),
+                false => "to the end".to_owned(),
             };
             let verbs: Vec<&str> = outages.iter().map(|outage| &*outage.verb).collect();
             let requests = first.what_of(&text::list(&verbs));

@@ -213,7 +213,8 @@ fn api(report: &Report) -> Option<Tile> {
         (_, of) => format!("{} of {} down", count(down as u64), count(of as u64)),
     };
     let detail = if down > 0 && report.api.len() > 1 { format!("for {} at most", length(longest)) } else { "writes".to_owned() };
-    let title = "For how long nobody could write to the API servers, as the probe judges it";
+    let title =
+        "For how long API servers did not answer writes within the probe's deadline: the mean over resources and requests";
     Some(Tile { name: "API", value, detail, title, tab: Tab::Report, is_bad: down > 0 })
 }
 

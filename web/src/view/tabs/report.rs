@@ -168,7 +168,9 @@ fn kubernetes(report: &Report) -> Html {
     });
     let outages = report.api.iter().flat_map(|(name, api)| {
         let row = |o: &ApiOutageReport| {
-            vec![name.clone(), o.what(), when(o.from_s), lasts(o.from_s, o.to_s, o.completed), o.root_cause.clone()]
+            let lasted = lasts(o.from_s, o.to_s, o.completed);
+            let lasted = if o.late { format!("{} of {lasted}", length(o.unavailable_s)) } else { lasted };
+            vec![name.clone(), o.what(), when(o.from_s), lasted, o.root_cause.clone()]
         };
         api.outages.iter().map(row).collect::<Vec<_>>()
     });
