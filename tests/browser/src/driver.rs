@@ -57,17 +57,12 @@ pub struct Element(String);
 impl Driver {
     /// Starts driver and browser.
     pub fn start(site_data: SiteData) -> Result<Self> {
-        let mut process = Command::new(given("CHROMEDRIVER"))
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("chromedriver does not start")?;
-        let mut output = BufReader::new(process.stdout.take().context("its output is piped")?);
+        // It ends where the port that is free for IPv6 is not for IPv4.
+        let (process, output, port) = (1..5).find_map(|_| listening().ok()).map_or_else(listening, Ok)?;
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
         let profile = TempDir::new()?;
-        let port = port(&mut output);
         let mut driver = Self { process, _output: output, agent, session: String::new(), profile };
-        let server = format!("http://127.0.0.1:{}", port?);
+        let server = format!("http://127.0.0.1:{port}");
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL"},
@@ -242,6 +237,24 @@ fn arguments(profile: &TempDir) -> Vec<String> {
     ];
     let profile = format!("--user-data-dir={}", profile.path().display());
     fixed.into_iter().map(ToOwned::to_owned).chain([profile]).collect()
+}
+
+/// A driver that listens, and its port.
+fn listening() -> Result<(Child, BufReader<ChildStdout>, u16)> {
+    let mut process = Command::new(given("CHROMEDRIVER"))
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("chromedriver does not start")?;
+    let mut output = BufReader::new(process.stdout.take().context("its output is piped")?);
+    match port(&mut output) {
+        Ok(port) => Ok((process, output, port)),
+        Err(error) => {
+            let _ = process.kill();
+            let _ = process.wait();
+            Err(error)
+        }
+    }
 }
 
 /// The port a starting driver says it listens on.
