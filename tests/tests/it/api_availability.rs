@@ -89,8 +89,8 @@ fn trouble(dice: &mut Dice) -> Trouble {
 fn case(number: u64) -> Value {
     let mut dice = Dice::new("api availability", number);
     let (deadline, routing) = (ms(dice.between(2, 20) * 100), dice.pick(&["any", "any", "local"]));
-    let overhead = dice.pick(&["1ms", "1ms", "20ms", "150ms"]);
     let Trouble { faults, places: [reads, writes], zones } = trouble(&mut dice);
+    let overhead = dice.pick(&["1ms", "1ms", "20ms", "150ms"]);
     let rate = format!("{RATE}/s");
     json!({
         "name": format!("api-availability-{number}"),

@@ -297,8 +297,8 @@ mod tests {
         let group = Group { control_planes: 3, stalled: 1, slow: 2, ..Group::default() };
         assert_eq!(
             group.describe(FailureTolerance::Node),
-            "Failure tolerance node: API writes of none of 3 control planes were unavailable as a whole; of 1 a part stalled; 2 were too \
-             slow at times; no pod was lost."
+            "Failure tolerance node: API writes of none of 3 control planes were unavailable as a whole; of 1 a part stalled; of 2 writes \
+             were too slow at times; no pod was lost."
         );
     }
 }
