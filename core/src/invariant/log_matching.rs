@@ -39,6 +39,20 @@ impl LogMatching {
             Some(_) => Err(format!("the log of {who} has entry {index} of term {term} like another's, but differs before it")),
         }
     }
+
+    /// A member has lost its entries from an index on. Who votes alone leads before its term is written (raft's `campaign`): without power
+    /// it loses the term with the entries, and nobody was told of either. It may lead in that term again, and append others.
+    fn lost(&mut self, member: MemberId, from: u64, logs: &Logs) {
+        let log = logs.of(member.index);
+        if logs.voters_of(member.index).count() > 1 {
+            return;
+        }
+        for index in from..=log.last() {
+            if let (At::Entry(lost), Some(seen)) = (log.at(index), self.seen.get_mut(index)) {
+                seen.retain(|entry| *entry != lost);
+            }
+        }
+    }
 }
 
 impl Property for LogMatching {
@@ -53,6 +67,10 @@ impl Property for LogMatching {
             Record::Etcd(EtcdRecord::Raft(
                 RaftRecord::Restored { member, index, term, chain } | RaftRecord::Flowed { member, index, term, chain },
             )) => self.saw(*index, Entry { term: *term, chain: *chain }, logs.name(member.index)),
+            Record::Etcd(EtcdRecord::Raft(RaftRecord::Truncated { member, from })) => {
+                self.lost(*member, *from, logs);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
