@@ -1,4 +1,4 @@
-//! Who sends what to whom: from the plan and who is there.
+//! Who sends what to whom: rates, from the plan and the [`Situation`].
 //!
 //! - Callers go to the API servers that serve, to each equally often; a component's pods ask each as much as the others, and what asks
 //!   from outside comes through the load balancer in each of the seed's zones alike.

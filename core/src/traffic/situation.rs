@@ -1,5 +1,5 @@
-//! Who is there to ask and who answers: all that decides, beside the plan, who sends what to whom. While it stays as it is, so does what
-//! flows.
+//! Callers, API servers and etcd members that work now, and the connections between them. With the plan they determine all rates: while they
+//! do not change, no rate does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::traffic::{ClusterFlows, TrafficCtx};
 /// An end of a flow.
 pub(super) type End = (Endpoint, ZoneId);
 
-/// What there is of a control plane.
+/// The state of a control plane that its rates depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Situation {
     pub(super) main: Etcd,
@@ -71,7 +71,7 @@ pub(super) struct Member {
     answers: [bool; 2],
     /// Whom it follows, itself where it leads.
     pub(super) leader: Option<u8>,
-    /// Others that hear what it sends to all.
+    /// Members that receive its heartbeats, if it leads.
     pub(super) listeners: Members,
 }
 
@@ -126,7 +126,7 @@ pub(super) struct Callers {
     pub(super) server: Option<HostId>,
 }
 
-/// Who is there to ask.
+/// Callers that are running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Present {
     /// API servers that clients are sent to.

@@ -68,7 +68,7 @@ pub(super) struct LateSpan {
     pub(super) unavailable: Duration,
     /// The same for clients who had it otherwise.
     apart: Vec<(Vantage, Duration)>,
-    /// Requests that servers turned away.
+    /// Requests that API servers rejected (429).
     pub(super) rejected: u64,
     /// Why; `None`: it may go on.
     pub(super) cause: Option<String>,
@@ -142,7 +142,7 @@ pub(super) struct ApiRequest {
     pub(super) zone: ZoneId,
     /// The state said that it would be answered in time.
     pub(super) expected: bool,
-    /// It was turned away.
+    /// Its API server rejected it (429).
     pub(super) rejected: bool,
 }
 
