@@ -186,4 +186,21 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
     let spared = "components[component=kube-apiserver].unavailable_s";
     check("rolling-maintenance", "/shoots/0/failure_tolerance", json!("none"), &[spared, &shop("quorum_lost_s")]);
+    let outage = |k: usize, place: &str| of(&format!("outages[kind=write][{k}].{place}"));
+    let (outages, alarms) = (format!("count({m}outages[kind=write])"), format!("count({m}alarms)"));
+    // Compacted in place of disarmed, or of defragmented; a quota that is never reached.
+    check("quota-exceeded", "/operations/5", json!({"at": "8m", "compact": {}}), &[&outage(1, "to_s")]);
+    let files = format!("count({m}defragmentations)");
+    check("quota-exceeded", "/operations/2", json!({"at": "7m", "compact": {}}), &[&outages, &alarms, &files]);
+    check("quota-exceeded", "/etcd/0/options/quota_backend_bytes", json!("1GiB"), &[&outage(0, "from_s"), &alarms]);
+    // Another member is paused than the leader; the short pause lasts longer than an election timeout.
+    check("paused-leader", "/faults/1/member", json!("etcd-main-1"), &[&elections, &outage(1, "root_cause")]);
+    check("paused-leader", "/faults/1/for", json!("500ms"), &[&elections, &outage(1, "to_s")]);
+    check("paused-leader", "/faults/0/for", json!("5s"), &[&outage(1, "from_s")]);
+    // The zone of the other shoot fails; the zone is back before anybody looks.
+    check("capacity", "/faults/0/zone", json!("az-2"), &["api.shoot--garden--survives-a-node.write_unavailable_s"]);
+    check("capacity", "/faults/0/for", json!("5m"), &["count(observed[at=24m].pods[owner=etcd-main][phase=Pending])"]);
+    check("plain-cluster", "/faults/0/for", json!("100m"), &["recovery[pod=db-0].ready_s"]);
+    check("plain-cluster", "/operations/0/drain_node/node", json!("worker-c1"), &["pods[name=db-1].node"]);
+    check("plain-cluster", "/clusters/0/workloads/0/replicas", json!(1), &["services[service=web].stale_endpoints_s"]);
 }
