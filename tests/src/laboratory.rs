@@ -64,7 +64,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
     let path = |delay: Duration| Path { delay, jitter: Latency::NONE, loss: 0.0, bytes_per_s: 1_250_000_000 };
     let between = Path { loss: set_up.loss, ..path(scale(Duration::from_millis(1), set_up.one_way_delay_ms)) };
     let paths = (0..n * n).map(|_| between.clone()).collect();
-    // "Fast local disk": fsyncs of 0.12 ms.
+    // "Fast local disk". Assumed: the README has fsyncs of 0.12 ms on one machine, and about 1 ms with a tail on the other.
     let disk = Disk {
         fsync: Latency::LogNormal { median: Duration::from_micros(400), sigma: 0.5 },
         bytes_per_s: 1_000_000_000,
