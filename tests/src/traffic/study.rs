@@ -164,8 +164,8 @@ impl Study {
     fn table(&self) -> String {
         let Published { source, section, .. } = &self.published;
         let mut text = format!(
-            "### Rows of the traffic table\n\nPublished: {source}, section \"{section}\". Rows that something was fitted on validate nothing. A load meets the workload at \
-             rest at {PHASES} moments of a minute; its figures are the mean.\n\n\
+            "### Rows of the traffic table\n\nPublished: {source}, section \"{section}\". Rows that something was fitted on validate nothing. Each PUT load starts at \
+             {PHASES} different moments of the minute. Its figures are means of the {PHASES} runs.\n\n\
              | row | run | link | published | reading | simulated | error | rests on | |\n|---|---|---|---|---|---|---|---|---|\n"
         );
         for row in &self.published.rows {

@@ -53,11 +53,11 @@ struct Outcome {
 const OUTSIDE: [(&str, &str); 3] = [
     (
         "200/s, 10 % lost",
-        "the windows of all connections are at two packets, and time-outs make the median; a third too many of them",
+        "all congestion windows have shrunk to two packets, so time-outs determine the median. The model has a third too many",
     ),
     (
         "50 + 10/s, leader 4000 ms slow",
-        "one run; the lesser of two election timeouts of 1 to 2 s is over after 1.3 s in the median, another round of elections makes 3 s",
+        "a single run. The earlier of two election timers (1 to 2 s) expires after 1.3 s in the median; a second round of elections would give about 3 s",
     ),
     ("stop", "the change itself takes 2 to 4 ms here; measured are 10 to 20 ms with the poll's share of 5 to 10 ms"),
 ];

@@ -1,7 +1,7 @@
 //! What asks the API of a control plane, at rest and in use, and what that asks of etcd.
 //!
 //! [`IDLE_LOAD`] is the one place where the workload at rest is written down: who, how often, what, and what that rests on. Timers of real
-//! components are policy; three rates were fitted on rows of GEP-20's appendix (`docs/validation.md`), which therefore validate nothing.
+//! components are policy; two rates were fitted on rows of GEP-20's appendix (`docs/validation.md`), which therefore validate nothing.
 
 use std::num::NonZeroU32;
 
