@@ -105,7 +105,7 @@ pub enum HintsFact {
 traced! { enum HintsFact { On = 0, Off(reason) = 1 } }
 
 /// One of the processes that serve an API, or act through it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Replica {
     /// The one on this host of the control plane.
     Host(NodeId),

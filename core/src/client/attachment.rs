@@ -10,7 +10,7 @@ use crate::ids::ZoneId;
 use crate::kernel::time::Duration;
 use crate::network::HostId;
 use crate::scenario::kube::usage::Caller;
-use crate::scenario::{self, Load, Op, Scenario, Target};
+use crate::scenario::{self, Load, Op, Scenario, Target, Vantage};
 
 /// An API server that clients are sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +47,11 @@ impl Client {
 
     /// Whether a request that takes a connection with this member now is to be answered within the probe's deadline, as the API's
     /// probe sees it: the way to the member is open, and takes no longer with what the member needs. Queues, full servers and lost packets
-    /// are not known to it. `None`: it is no request of the API.
+    /// are not known to it. `None`: it is no request of the API, or nobody outside the server's host can send it there.
     pub(super) fn is_expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<bool> {
         let limit = self.time_limit?;
+        let vantages = [Vantage::Outside, Vantage::Zone(self.spec.zone)];
+        vantages.into_iter().find_map(|vantage| ctx.net.reach_from(vantage, self.host))?;
         let kind = RequestKind::of_api(!matches!(self.spec.op, Op::Range { .. }));
         let host = ctx.cluster.members[usize::from(member)].host;
         let time = ctx.cluster.time_at(member, kind, ctx.net).filter(|_| ctx.net.is_open(self.host, host));

@@ -21,7 +21,7 @@ pub enum ClientRecord {
         /// From the first sending to the last answer.
         latency: Duration,
         /// Whether the state of an API and of its etcd said, when it was made, that it would be answered within the probe's deadline;
-        /// `None`: it is no request of an API. (It is not part of the trace: it follows from what is.)
+        /// `None`: it is no request of an API, or nobody can reach its server. (It is not part of the trace: it follows from what is.)
         expected: Option<bool>,
         /// How it ended.
         result: RequestResult,

@@ -103,7 +103,7 @@ impl Availability {
         let mut rows = state.outages.clone();
         for service in SERVICES {
             if let Some(from) = state.open[place(service)].filter(|from| *from < now) {
-                rows.push(row(&self.causes, &Outage { cluster, service, from, to: None, late: false }, now));
+                rows.push(row(&self.causes, &Outage { cluster, service, from, to: None, late: false, api: None }, now));
             }
         }
         for (k, service) in ASKED.into_iter().enumerate() {
@@ -177,7 +177,11 @@ impl Availability {
                 *open = None;
                 if from < at {
                     state.unavailable[place(service)] = state.unavailable[place(service)] + at.since(from);
-                    state.outages.push(row(&self.causes, &Outage { cluster, service, from, to: Some(at), late: false }, at));
+                    state.outages.push(row(
+                        &self.causes,
+                        &Outage { cluster, service, from, to: Some(at), late: false, api: None },
+                        at,
+                    ));
                 }
             }
             (None, true) | (Some(_), false) => {}

@@ -35,7 +35,7 @@ use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, 
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
-use work::{NodeDeletion, PodEnd, Work};
+use work::{NodeDeletion, OrphanStop, PodEnd, Work};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -53,6 +53,8 @@ pub struct Outage {
     pub to: Option<Time>,
     /// The service was there, and too slow.
     pub late: bool,
+    /// The cluster whose API it is; `None`: etcd itself.
+    pub api: Option<KubeClusterId>,
 }
 
 /// Keeps what may explain an outage.
@@ -63,6 +65,8 @@ pub struct Causes {
     work: Work,
     /// What happened to API servers.
     servers: BTreeMap<KubeClusterId, VecDeque<(Time, Replica, ServerFact)>>,
+    /// For how many resources each has no connection to etcd.
+    stalled: BTreeMap<(KubeClusterId, Replica), u16>,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
@@ -115,6 +119,8 @@ enum Incident {
     QuorumRecovered,
     Applied(MemberChange),
     PodEnds(PodEnd),
+    /// A kubelet stops a member whose pod is gone.
+    OrphanStops(OrphanStop),
     /// An operator has a member's database rewritten.
     Defragments(MemberId),
     /// The node of a member was deleted, and its machine with it.
@@ -144,8 +150,8 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        let (faults, work, servers, plans) = Default::default();
-        Self { scenario: Arc::clone(scenario), faults, work, servers, clusters, plans }
+        let (faults, work, servers, stalled, plans) = Default::default();
+        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, clusters, plans }
     }
 
     /// Drops what cannot explain an outage of a cluster that starts at `earliest` or later.
@@ -245,6 +251,7 @@ impl Causes {
                 cluster.wiped[index] = None;
                 let had_stopped = std::mem::take(&mut cluster.stopped[index]);
                 cluster.up[index] = true;
+                cluster.leaderless[index] = Some(at);
                 if had_stopped {
                     self.happened(at, id, Incident::Serves(*member));
                 }
@@ -267,6 +274,9 @@ impl Causes {
                 let down = cluster.voters.iter().filter(|&i| !cluster.up[i]).count();
                 let of = cluster.voters.count();
                 let leaderless = cluster.leaderless[member.index as usize].take();
+                if *reason == StopReason::Stopped {
+                    self.stops_with_pod(at, *member, true);
+                }
                 self.happened(at, id, Incident::Down(down, of));
                 if let Some(since) = leaderless {
                     self.happened(at, id, Incident::Leaderless(*member, since));
@@ -289,6 +299,9 @@ impl Causes {
             }
             Record::Etcd(EtcdRecord::SteppedDown { member, reason, .. }) if cluster.leader == Some(*member) => {
                 cluster.leader = None;
+                if *reason == StepDownReason::HigherTerm {
+                    self.stops_with_pod(at, *member, false);
+                }
                 self.happened(at, id, Incident::SteppedDown(*member, *reason));
             }
             Record::Etcd(EtcdRecord::SteppedDown { member, reason: StepDownReason::HigherTerm, .. }) => {

@@ -12,10 +12,12 @@ use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::asked;
+use zonefall_tests::quiet::quietly;
 use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::kube::world;
 
 use crate::fuzz::judge::unexplained;
+use crate::fuzz::regressions;
 
 /// Worlds whose files are checked.
 const WORLDS: u64 = 200;
@@ -85,28 +87,36 @@ fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_k
     assert!(eventful * 10 >= WORLDS * 9, "something happens in {eventful} of {WORLDS} worlds");
 }
 
+/// Runs a world in both modes: no invariant breaks, each outage has a cause, and the reports are equal. The events that fast-forward saves.
+fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
+    let report =
+        |stepping| -> Report { run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {}) };
+    let [fast, mut full] = [Stepping::FastForward, Stepping::EveryEvent].map(report);
+    if let Some(violation) = fast.violations.first() {
+        return Err(format!("{violation:?}"));
+    }
+    if let Some(outage) = unexplained(&fast).next() {
+        return Err(format!("an outage without a cause: {outage}"));
+    }
+    let saved = full.events.saturating_sub(fast.events);
+    full.events = fast.events;
+    let differ = || format!("fast-forward and every event differ: {}, {}", fast.trace_hash, full.trace_hash);
+    (fast == full).then_some(saved).ok_or_else(differ)
+}
+
+#[test]
+fn worlds_that_failed_once_hold() {
+    for (name, file) in regressions("worlds") {
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{name}: {errors}"));
+        judge(&Arc::new(scenario)).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+}
+
 #[test]
 fn generated_kubernetes_worlds_break_no_invariant() {
-    let report = |scenario: &Arc<Scenario>, stepping| -> Report {
-        run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
-    };
     let [usual, thorough] = SIMULATED;
-    let run = |number| -> Result<u64, String> {
-        let scenario = parsed(number);
-        let [fast, mut full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| report(&scenario, stepping));
-        if let Some(violation) = fast.violations.first() {
-            return Err(format!("{violation:?}"));
-        }
-        if let Some(outage) = unexplained(&fast).next() {
-            return Err(format!("an outage without a cause: {outage}"));
-        }
-        let saved = full.events.saturating_sub(fast.events);
-        full.events = fast.events;
-        let differ = || format!("fast-forward and every event differ: {}, {}", fast.trace_hash, full.trace_hash);
-        (fast == full).then_some(saved).ok_or_else(differ)
-    };
     let all = of_numbers(&asked("ZONEFALL_WORLDS", usual, thorough), |number| {
-        run(number).map_err(|why| {
+        quietly(|| judge(&parsed(number))).unwrap_or_else(Err).map_err(|why| {
             let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("world-{number}.json"));
             fs::write(&file, world(number).to_string()).expect("worlds that fail are kept");
             format!("world {number}: {why}\n  again: ZONEFALL_WORLDS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}", number + 1, file.display())

@@ -44,8 +44,9 @@ impl Templates {
     fn change(&mut self, cluster: KubeClusterId, scenario: &Scenario, which: impl Fn(u16, WorkloadId) -> bool) {
         let model = &scenario.kube;
         for (shoot, tolerance) in &self.admitted {
-            let places = model.shoots[usize::from(*shoot)].places();
-            for hosted in places.filter(|hosted| model.seeds[hosted.seed].cluster == cluster) {
+            let places = model.shoots[usize::from(*shoot)].places().filter(|hosted| model.seeds[hosted.seed].cluster == cluster);
+            // A shoot that was asked for what it survives already has no other form.
+            for hosted in places.filter(|hosted| hosted.workloads.iter().any(|id| which(*shoot, *id))) {
                 let form = hosted.workloads.iter().zip(hosted.form(*tolerance)).filter(|(id, _)| which(*shoot, **id));
                 self.changed.extend(form.map(|(id, workload)| (*id, workload.clone())));
             }

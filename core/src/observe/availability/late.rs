@@ -121,7 +121,7 @@ pub(super) struct Outage {
 impl Outage {
     /// What is to be explained.
     pub(super) const fn explained(&self, cluster: EtcdId, service: Service) -> causes::Outage {
-        causes::Outage { cluster, service, from: self.from, to: Some(self.to), late: true }
+        causes::Outage { cluster, service, from: self.from, to: Some(self.to), late: true, api: None }
     }
 }
 

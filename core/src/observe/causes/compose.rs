@@ -55,7 +55,8 @@ impl Causes {
         let ApiOutage { cluster, verb, from, to, how } = *api;
         let service = if verb == Verb::Write { Service::Write } else { Service::ReadLinearizable };
         let etcd = self.scenario.kube.clusters[cluster].etcd;
-        let outage = Outage { cluster: etcd, service, from, to, late: matches!(how, ApiOutageKind::Late { .. }) };
+        let outage =
+            Outage { cluster: etcd, service, from, to, late: matches!(how, ApiOutageKind::Late { .. }), api: Some(cluster) };
         self.composed(&outage, self.servers(&outage, cluster, how))
     }
 
@@ -161,6 +162,9 @@ impl Causes {
                 Incident::PodEnds(end) => {
                     return Some((at, Clause { ends_pod: true, ..self.describe_end(end).into() }));
                 }
+                Incident::OrphanStops(orphan) => {
+                    return Some((at, Clause { ends_pod: true, ..self.describe_orphan(orphan).into() }));
+                }
                 Incident::NodeDeleted(deletion) => return Some((at, self.describe_deletion(deletion).into())),
                 Incident::Defragments(member) => {
                     return Some((at, Clause::about(format!("{} was defragmented", self.name(member)), member)));
@@ -199,11 +203,12 @@ impl Causes {
             }
             _ => None,
         });
-        let by_nature = || self.slow_by_nature(outage.cluster).filter(|_| outage.service != Service::Quorum);
+        let by_nature = || self.slow_by_nature(outage).filter(|_| outage.service != Service::Quorum);
         changed
             .or_else(|| self.busy(outage))
             .or_else(|| self.overtaken(outage))
             .or_else(|| self.leaderless(outage))
+            .or_else(|| self.stopped(outage))
             .or_else(by_nature)
     }
 
@@ -231,6 +236,16 @@ impl Causes {
             |(member, since, until): &(MemberId, Time, Time)| history.voters.has(*member) && *since <= to && *until > outage.from;
         let (member, since, until) = known.chain(now).find(meets)?;
         Some(format!("{} had no leader for {}", self.name(member), text::duration(until.min(to).since(since))))
+    }
+
+    /// A member that did not run while requests were late: those who asked it were refused.
+    fn stopped(&self, outage: &Outage) -> Option<String> {
+        let (history, to) = (&self.clusters[outage.cluster], outage.to.filter(|_| outage.late)?);
+        let mut later = history.incidents.iter().filter(|(at, _)| *at >= to);
+        let started = later.find_map(|(_, incident)| if let Incident::Serves(member) = incident { Some(*member) } else { None });
+        let now = history.stopped.iter().position(|stopped| *stopped);
+        let now = now.map(|index| MemberId { cluster: outage.cluster, index: index as u8 });
+        Some(format!("{} did not run", self.name(started.or(now)?)))
     }
 
     /// A change of membership.

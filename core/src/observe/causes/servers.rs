@@ -52,6 +52,21 @@ pub(super) struct Servers {
 }
 
 impl Causes {
+    /// Takes note of what happened to an API server.
+    pub(super) fn of_server(&mut self, at: Time, cluster: KubeClusterId, replica: Replica, fact: ServerFact) {
+        let facts = self.servers.entry(cluster).or_default();
+        facts.push_back((at, replica, fact));
+        match fact {
+            ServerFact::Stalled(0) | ServerFact::Stops | ServerFact::Gone => drop(self.stalled.remove(&(cluster, replica))),
+            ServerFact::Stalled(count) => drop(self.stalled.insert((cluster, replica), count)),
+            // From now on it matters, however long ago that began.
+            ServerFact::Ready(true) => {
+                facts.extend(self.stalled.get(&(cluster, replica)).map(|count| (at, replica, ServerFact::Stalled(*count))));
+            }
+            _ => {}
+        }
+    }
+
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.
     pub(super) fn servers(&self, outage: &Outage, cluster: KubeClusterId, how: ApiOutageKind) -> Servers {
         let part = how == ApiOutageKind::Part;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{BEFORE, Causes, EtcdHistory, Outage};
-use crate::ids::{ClientId, EtcdId, MemberId, ZoneId};
+use crate::ids::{ClientId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Delay, EtcdRecord, Part, Record, Service};
 use crate::scenario::text;
@@ -186,10 +186,11 @@ impl Causes {
         }
     }
 
-    /// Paths or disks that are too slow for the probe's deadline, whatever happens.
-    pub(super) fn slow_by_nature(&self, cluster: EtcdId) -> Option<String> {
+    /// Paths, disks or API servers that are too slow for the probe's deadline, whatever happens.
+    pub(super) fn slow_by_nature(&self, outage: &Outage) -> Option<String> {
         let (zones, network, members) =
-            (&self.clusters[cluster].zones, &self.scenario.network, &self.scenario.etcd[cluster].members);
+            (&self.clusters[outage.cluster].zones, &self.scenario.network, &self.scenario.etcd[outage.cluster].members);
+        let added = outage.api.map_or(Duration::ZERO, |api| self.scenario.kube.clusters[api].timers.api_overhead);
         let path = |a: ZoneId, b: ZoneId| &network.paths[usize::from(a.0) * self.scenario.zones.len() + usize::from(b.0)];
         let pairs = zones.iter().flat_map(|a| zones.iter().map(move |b| (*a, *b)));
         let there_and_back = |(a, b): (ZoneId, ZoneId)| [path(a, b), path(b, a)].map(|path| path.delay + path.jitter.typical());
@@ -198,10 +199,12 @@ impl Causes {
         let syncs = members.iter().map(|member| (self.scenario.volumes[member.volume].disk.fsync.typical(), &member.name));
         let (sync, name) = syncs.max()?;
         let name_of = |zone: ZoneId| &self.scenario.zones[zone].name;
-        if trip + sync <= self.scenario.probe.deadline {
+        if added + trip + sync <= self.scenario.probe.deadline {
             return None;
         }
-        Some(if trip > sync {
+        Some(if added > trip.max(sync) {
+            format!("an API server adds {} to each request", text::duration(added))
+        } else if trip > sync {
             format!("a round trip between {} and {} takes {}", name_of(a), name_of(b), text::duration(trip))
         } else {
             format!("an fsync of {name} takes {}", text::duration(sync))

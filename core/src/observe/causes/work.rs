@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Causes, Incident, Outage};
-use crate::ids::{EtcdId, FaultId, KubeClusterId};
+use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
@@ -31,6 +31,10 @@ pub(super) struct Work {
     timed_out: BTreeSet<(KubeClusterId, NodeName)>,
     /// Pods that are terminating.
     ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
+    /// Where pods ran that were deleted.
+    deleted_from: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    /// Processes without a pod that are terminating.
+    orphans: Vec<OrphanStop>,
 }
 
 /// The end of a pod of etcd that somebody asked for.
@@ -46,6 +50,14 @@ pub(super) struct PodEnd {
     refused: Option<Duration>,
     /// Another pod of its workload that was lost with its node, and that its budget counted all the same.
     counted: Option<(PodName, NodeName, Loss)>,
+}
+
+/// A process whose pod was deleted while its node was out of reach, and that the kubelet stopped when it saw that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OrphanStop {
+    cluster: KubeClusterId,
+    pod: PodName,
+    node: NodeName,
 }
 
 /// A node whose object was deleted, and its machine with it.
@@ -103,7 +115,7 @@ impl Causes {
     /// Takes note of a record of Kubernetes.
     pub(super) fn of_kube(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
-            KubeRecord::ApiServer(replica, fact) => self.servers.entry(cluster).or_default().push_back((at, replica, fact)),
+            KubeRecord::ApiServer(replica, fact) => self.of_server(at, cluster, replica, fact),
             KubeRecord::Operation(task) => self.work.tasks.push((cluster, task)),
             KubeRecord::Pod(pod, fact) => {
                 let workload = &self.scenario.kube.clusters[cluster].workloads[pod.workload];
@@ -149,7 +161,9 @@ impl Causes {
             }
 
             PodFact::Removed => {
-                self.work.nodes.remove(&key);
+                if let Some(node) = self.work.nodes.remove(&key) {
+                    self.work.deleted_from.insert(key, node);
+                }
                 self.work.ready.remove(&key);
                 self.work.unschedulable.remove(&key);
                 // It may have served till now.
@@ -159,6 +173,14 @@ impl Causes {
             }
             PodFact::Evicted(false) | PodFact::SeveralBudgets => {
                 self.work.refused.entry(key).or_insert(at);
+            }
+            PodFact::OrphanedContainer(false) => {
+                let ((cluster, pod), node) = (key, self.work.deleted_from.remove(&key));
+                if let Some(node) = node.filter(|node| !self.work.lost.contains_key(&(cluster, *node))) {
+                    let orphan = OrphanStop { cluster, pod, node };
+                    self.work.orphans.push(orphan);
+                    self.happened(at, etcd, Incident::OrphanStops(orphan));
+                }
             }
             PodFact::Ready(true) => drop(self.work.ready.insert(key)),
             PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
@@ -172,6 +194,24 @@ impl Causes {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A member stops, or its leader hands over to another to stop: its pod, or what is left of it, may have been terminating for long.
+    pub(super) fn stops_with_pod(&mut self, at: Time, member: MemberId, stopped: bool) {
+        let name = text::member(&*self.scenario, member);
+        let is_its = |cluster: KubeClusterId, pod: PodName| {
+            let spec = &self.scenario.kube.clusters[cluster];
+            spec.workloads[pod.workload].role == Role::Etcd(member.cluster) && pod.text(spec) == name
+        };
+        let orphan = self.work.orphans.iter().position(|orphan| is_its(orphan.cluster, orphan.pod));
+        let end = self.work.ends.iter().find(|((cluster, pod), _)| is_its(*cluster, *pod)).map(|(_, end)| *end);
+        let incident = orphan.map(|place| Incident::OrphanStops(self.work.orphans[place])).or(end.map(Incident::PodEnds));
+        if let Some(incident) = incident {
+            self.happened(at, member.cluster, incident);
+        }
+        if let Some(place) = orphan.filter(|_| stopped) {
+            self.work.orphans.swap_remove(place);
         }
     }
 
@@ -226,6 +266,13 @@ impl Causes {
             }
             (None, None) => told,
         }
+    }
+
+    /// `the kubelet of worker-c2 stopped etcd-main-1, whose pod was deleted while the node was cut off`.
+    pub(super) fn describe_orphan(&self, OrphanStop { cluster, pod, node }: OrphanStop) -> String {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let (node, pod) = (node_name(node, spec, &self.scenario), pod.text(spec));
+        format!("the kubelet of {node} stopped {pod}, whose pod was deleted while the node was cut off")
     }
 
     /// `node worker-c2 was deleted`.

@@ -12,7 +12,7 @@ use zonefall_core::observe::voters::Voters;
 use zonefall_core::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RequestResult};
 use zonefall_core::report::{Report, ViolationReport};
 use zonefall_core::run::Run;
-use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Scenario, VolumeLost};
+use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Op, Scenario, VolumeLost};
 use zonefall_core::sim::{MemberStatus, Options, Role, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::worlds::schedules::{CALM, LAST, millis};
@@ -97,7 +97,7 @@ pub(crate) struct Seen {
     pub(crate) races: u64,
     /// Whether it may serve nothing: too many voters are being sent a database ([`Watch::is_sent_a_database`]).
     pub(crate) sent: u64,
-    /// Whether it may refuse what is put: its database is full ([`Watch::is_full`]).
+    /// Whether it may refuse what is put: a full database raised an alarm ([`Watch::alarm`]).
     pub(crate) full: u64,
 }
 
@@ -120,6 +120,8 @@ impl Seen {
 /// Runs a case.
 pub(crate) type Judge = fn(&Case) -> Result<Seen, Failure>;
 
+/// Bytes that puts under way may add to a database.
+const PUT_AT_ONCE: u64 = 64 << 10;
 /// Milliseconds that elections may need in addition to the calm. Which of two candidates asks first is chance: where only one of them can
 /// win, the other may spoil round after round; and where packets are lost, members campaign now and then. Nothing but elections is given
 /// this time.
@@ -202,10 +204,12 @@ struct Watch {
     applied: u64,
     /// Index of the last change of membership.
     changed: u64,
-    /// Member whose full database raised the alarm that is on.
-    alarm: Option<MemberId>,
-    /// Members that have rewritten their databases since those last came with a snapshot.
-    rewritten: BTreeSet<MemberId>,
+    /// An alarm is on, of a database that what was put may have filled.
+    alarm: bool,
+    /// Members that have rewritten their databases since those last came with a snapshot: the size then, and [`Watch::put_bytes`] then.
+    rewritten: BTreeMap<MemberId, (u64, u64)>,
+    /// Bytes of keys and values of all puts that have ended.
+    put_bytes: u64,
     /// Databases on their way: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
     /// Databases that each member has received in the calm.
@@ -223,10 +227,27 @@ impl Watch {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
         let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
         let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
-        let (applied, changed, alarm, rewritten, sends, received, now, served, seen) = Default::default();
+        let (applied, changed, alarm, rewritten, put_bytes, sends, received, now, served, seen) = Default::default();
         let calm = Time::ZERO + scenario.duration - Duration::from_millis(CALM);
         let last = last as u16;
-        Self { voters, members, lost, absent, applied, changed, alarm, rewritten, sends, received, calm, now, last, served, seen }
+        Self {
+            voters,
+            members,
+            lost,
+            absent,
+            applied,
+            changed,
+            alarm,
+            rewritten,
+            put_bytes,
+            sends,
+            received,
+            calm,
+            now,
+            last,
+            served,
+            seen,
+        }
     }
 
     fn record(&mut self, at: Time, record: &Record) {
@@ -251,18 +272,29 @@ impl Watch {
             Record::FaultEnded(id) => {
                 self.absent.remove(id);
             }
-            Record::Client(ClientRecord::Request { client, result: RequestResult::Ok, .. }) => {
-                self.seen.puts += 1;
-                self.served += u64::from(client.0 == self.last);
+            Record::Client(ClientRecord::Request { client, op, result, .. }) => {
+                if *result == RequestResult::Ok {
+                    self.seen.puts += 1;
+                    self.served += u64::from(client.0 == self.last);
+                }
+                if let Op::Put { key_bytes, value_bytes } = op {
+                    self.put_bytes += u64::from(key_bytes + value_bytes);
+                }
             }
             Record::Etcd(EtcdRecord::Elected { .. }) => self.seen.elections += 1,
             Record::Etcd(EtcdRecord::SnapshotFinished { ok: true, to, .. }) => {
                 self.seen.snapshots += 1;
                 self.rewritten.remove(to);
             }
-            Record::Etcd(EtcdRecord::SpaceExceeded { member, .. }) => self.alarm = Some(*member),
-            Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => self.alarm = None,
-            Record::Etcd(EtcdRecord::Defragmented { member, .. }) => drop(self.rewritten.insert(*member)),
+            Record::Etcd(EtcdRecord::SpaceExceeded { member, bytes }) => {
+                // What is put takes less than twice its size.
+                let filled = |(size, put): &(u64, u64)| bytes - size < PUT_AT_ONCE + 2 * (self.put_bytes - put);
+                self.alarm |= self.rewritten.get(member).is_none_or(filled);
+            }
+            Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => self.alarm = false,
+            Record::Etcd(EtcdRecord::Defragmented { member, after, .. }) => {
+                self.rewritten.insert(*member, (*after, self.put_bytes));
+            }
             Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
                 self.seen.changes += 1;
                 self.changed = self.applied;
@@ -320,7 +352,7 @@ impl Watch {
                 return fails(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
             }
         }
-        if self.served == 0 && self.is_full() {
+        if self.served == 0 && self.alarm {
             self.seen.full = 1;
             return Ok(());
         }
@@ -348,12 +380,6 @@ impl Watch {
     fn is_sent_a_database(&self, member: MemberId) -> bool {
         let received = self.received.get(&member).copied().unwrap_or_default();
         received <= MOST_RECEIVED && self.sends.iter().any(|((to, _), until)| *to == member && *until > self.now)
-    }
-
-    /// Whether the alarm is on because of a member that has not rewritten its database. One that got it with a snapshot after operators did
-    /// their work has the file of before: etcd measures the file, not what is free in it.
-    fn is_full(&self) -> bool {
-        self.alarm.is_some_and(|member| !self.rewritten.contains(&member))
     }
 
     /// Whether no majority can elect a leader without a voter that does not know of the last change of membership and is in a higher
