@@ -9,7 +9,7 @@ use zonefall_core::etcd::raft::PlantedBug;
 use zonefall_core::ids::{EtcdId, FaultId, MemberId, VolumeId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::observe::voters::Voters;
-use zonefall_core::record::{ClientRecord, EtcdRecord, RaftRecord, Record, RequestResult};
+use zonefall_core::record::{ClientRecord, EtcdRecord, Part, RaftRecord, Record, RequestResult};
 use zonefall_core::report::{Report, ViolationReport};
 use zonefall_core::run::Run;
 use zonefall_core::scenario::{Fault, FaultTarget, Member, MemberChange, Op, Scenario, VolumeLost};
@@ -95,7 +95,7 @@ pub(crate) struct Seen {
     pub(crate) late: u64,
     /// Whether it may have no leader: its voters race for terms ([`Watch::is_race_of_terms`]).
     pub(crate) races: u64,
-    /// Whether it may serve nothing: too many voters are being sent a database ([`Watch::is_sent_a_database`]).
+    /// Whether it may serve nothing: too many voters are being sent a database ([`Watch::may_lag`]).
     pub(crate) sent: u64,
     /// Whether it may refuse what is put: a full database raised an alarm ([`Watch::alarm`]).
     pub(crate) full: u64,
@@ -210,7 +210,7 @@ struct Watch {
     rewritten: BTreeMap<MemberId, (u64, u64)>,
     /// Bytes of keys and values of all puts that have ended.
     put_bytes: u64,
-    /// Databases on their way: to whom, from whom, until when they may be.
+    /// Databases on their way, and messages that wait for lost packets: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
     /// Databases that each member has received in the calm.
     received: BTreeMap<MemberId, u32>,
@@ -260,6 +260,10 @@ impl Watch {
                 self.sends.insert((*to, *from), at + AFTERWARDS);
             }
             Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.remove(&(*to, *from))),
+            Record::Etcd(EtcdRecord::Backlog { member, part: Part::Loss(to), wait }) => {
+                let until = self.sends.entry((MemberId { index: *to, ..*member }, *member)).or_default();
+                *until = (*until).max(at + *wait);
+            }
             _ => {}
         }
         match record {
@@ -347,7 +351,7 @@ impl Watch {
                 let why = format!("{} is in term {}, its leader in term {}", name(member), member.term, leader.term);
                 return Err(Failure::Electing(why));
             }
-            if member.committed + UNDER_WAY < leader.committed && !self.is_sent_a_database(member.member) {
+            if member.committed + UNDER_WAY < leader.committed && !self.may_lag(member.member) {
                 let (has, of) = (member.committed, leader.committed);
                 return fails(format!("{} has entries up to {has}, its leader up to {of}", name(member)));
             }
@@ -356,7 +360,7 @@ impl Watch {
             self.seen.full = 1;
             return Ok(());
         }
-        let there = here.iter().filter(|member| self.voters.has(member.member) && !self.is_sent_a_database(member.member));
+        let there = here.iter().filter(|member| self.voters.has(member.member) && !self.may_lag(member.member));
         if self.served == 0 && there.count() < self.voters.majority() {
             self.seen.sent = 1;
             return Ok(());
@@ -375,9 +379,10 @@ impl Watch {
         *received
     }
 
-    /// Whether a member is being sent a database, which may take long: till then it has what it had. One that has received more than
-    /// [`MOST_RECEIVED`] in the calm should have caught up.
-    fn is_sent_a_database(&self, member: MemberId) -> bool {
+    /// Whether what a member is being sent may take long: a database, or a message with lost packets (after a time of long delays TCP
+    /// waits seconds before it sends one again). Till then it has what it had. One that has received more than [`MOST_RECEIVED`] databases
+    /// in the calm should have caught up.
+    fn may_lag(&self, member: MemberId) -> bool {
         let received = self.received.get(&member).copied().unwrap_or_default();
         received <= MOST_RECEIVED && self.sends.iter().any(|((to, _), until)| *to == member && *until > self.now)
     }
