@@ -54,17 +54,19 @@ pub(super) struct Servers {
 impl Causes {
     /// Takes note of what happened to an API server.
     pub(super) fn of_server(&mut self, at: Time, cluster: KubeClusterId, replica: Replica, fact: ServerFact) {
-        let facts = self.servers.entry(cluster).or_default();
-        facts.push_back((at, replica, fact));
+        self.servers.entry(cluster).or_default().push_back((at, replica, fact));
         match fact {
             ServerFact::Stalled(0) | ServerFact::Stops | ServerFact::Gone => drop(self.stalled.remove(&(cluster, replica))),
             ServerFact::Stalled(count) => drop(self.stalled.insert((cluster, replica), count)),
-            // From now on it matters, however long ago that began.
-            ServerFact::Ready(true) => {
-                facts.extend(self.stalled.get(&(cluster, replica)).map(|count| (at, replica, ServerFact::Stalled(*count))));
-            }
             _ => {}
         }
+    }
+
+    /// From now on an API serves a part of its resources: what stalls matters, however long ago that began.
+    pub(super) fn of_share(&mut self, at: Time, cluster: KubeClusterId) {
+        let stalled = self.stalled.iter().filter(|((of, _), _)| *of == cluster);
+        let facts = stalled.map(|((_, replica), count)| (at, *replica, ServerFact::Stalled(*count)));
+        self.servers.entry(cluster).or_default().extend(facts);
     }
 
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.

@@ -116,6 +116,7 @@ impl Causes {
     pub(super) fn of_kube(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         match *record {
             KubeRecord::ApiServer(replica, fact) => self.of_server(at, cluster, replica, fact),
+            KubeRecord::ApiShare { share, .. } if share.is_part() => self.of_share(at, cluster),
             KubeRecord::Operation(task) => self.work.tasks.push((cluster, task)),
             KubeRecord::Pod(pod, fact) => {
                 let workload = &self.scenario.kube.clusters[cluster].workloads[pod.workload];
