@@ -81,8 +81,8 @@ struct Server {
     replica: Replica,
     host: HostId,
     connections: Connections,
-    /// When a connection will have been silent, or dialled, for long enough.
-    redials_at: Option<Time>,
+    /// Fires when a connection has been silent, or dialled, for long enough.
+    link_timer: Timer,
     /// What it takes from the server on.
     answers: Answers,
     /// It has looked for the first time.
@@ -124,17 +124,18 @@ impl Api {
         let period = ctx.spec.timers.readiness_period;
         let phase = ctx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
         let checks = Periodic::new(ctx.now + Duration::from_nanos(phase), period);
+        let (link_timer, check_timer) = (Timer::new(), Timer::new());
         let mut server = Server {
             replica,
             host,
             connections: Connections::new(ctx.spec.resources),
-            redials_at: None,
+            link_timer,
             answers: Answers::default(),
             has_begun: false,
             ready: false,
             checked: (false, ctx.now),
             checks,
-            check_timer: Timer::new(),
+            check_timer,
         };
         ctx.record(KubeRecord::ApiServer(replica, ServerFact::Runs));
         server.follow(&mut self.draws, ctx);
@@ -186,18 +187,15 @@ impl Api {
         self.servers.values().all(|server| server.asked(ctx) == server.answers)
     }
 
-    /// Gives up the connections of all servers whose time is over now, in the order of their keys. Whether there were any.
-    pub fn redial(&mut self, ctx: &mut ClusterCtx<'_>) -> bool {
-        let mut any = false;
-        for (key, server) in &mut self.servers {
-            if server.redials_at.take_if(|at| *at == ctx.now).is_some() {
-                any = true;
-                server.connect(&mut self.draws, ctx, Connections::give_up);
-                server.look(ctx);
-                server.arm(*key, ctx);
-            }
+    /// Silent or dialled connections are given up.
+    pub fn redial(&mut self, key: u32, generation: Generation, ctx: &mut ClusterCtx<'_>) {
+        if let Some(server) = self.servers.get_mut(&key)
+            && server.link_timer.fires(generation)
+        {
+            server.connect(&mut self.draws, ctx, Connections::give_up);
+            server.look(ctx);
+            server.arm(key, ctx);
         }
-        any
     }
 
     /// A server is asked whether it is ready.
@@ -344,9 +342,8 @@ impl Server {
 
     /// Queues what is due next: of its connections, and its next check of all, or the next at which something changes.
     fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
-        let redials_at = self.connections.next();
-        if std::mem::replace(&mut self.redials_at, redials_at) != redials_at {
-            redials_at.into_iter().for_each(|at| ctx.schedule(at, KubeEvent::Link));
+        if let Some((at, generation)) = self.link_timer.rearm(self.connections.next()) {
+            ctx.schedule(at, KubeEvent::Link { server: key, generation });
         }
         let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
         if let Some((at, generation)) = self.check_timer.rearm(next) {

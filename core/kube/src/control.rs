@@ -70,7 +70,7 @@ impl Control {
     /// Something is due. Who gets answers from the API may be another thing afterwards.
     pub fn handle(&mut self, event: KubeEvent, ctx: &mut ClusterCtx<'_>) {
         match event {
-            KubeEvent::Link => drop(self.api.redial(ctx)),
+            KubeEvent::Link { server, generation } => self.api.redial(server, generation, ctx),
             KubeEvent::Readiness { server, generation } => self.api.check(server, generation, ctx),
             KubeEvent::ControlPlane { host, generation } => {
                 if self.hosts[host as usize].start.fires(generation) {

@@ -51,8 +51,13 @@ pub enum KubeEvent {
         /// Generation of the step.
         generation: Generation,
     },
-    /// A connection of an API server to etcd has been silent, or dialled, for long enough.
-    Link,
+    /// The connection of an API server to etcd has been silent, or dialled, for long enough.
+    Link {
+        /// Key of the API server.
+        server: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// An API server is asked whether it is ready.
     Readiness {
         /// Key of the API server.

@@ -5,7 +5,7 @@
 //!                     process ends on a living host: reset
 //!   .------------------------------------------------------------------.
 //!   v                                                                  |
-//!  dial a member, drawn --> open --> silent (cut, power, pause) --36..40 s--> closed
+//!  dial a member, drawn --> open --> silent (cut, power, pause) --35..40 s--> closed
 //!   ^      |                  ^         |
 //!   '20 s--' silent           '---------' the path is open again
 //! ```
@@ -31,8 +31,11 @@ pub(super) const PODS: usize = 1;
 const NONE: u8 = u8::MAX;
 
 /// Etcd tells a watch this often that nothing has changed (`--watch-progress-notify-interval`, as kubeadm sets it); the keep-alive of a
-/// connection counts from what was last heard. In whole seconds, so that those that end together are one event.
+/// connection counts from what was last heard. In whole seconds, so that those that end together are one event, and a part of a second
+/// that all connections of a server share, so that no controller acts at the same instant.
 const PROGRESS_S: u64 = 5;
+/// The event loop of a server sees the end of a dial up to this late (an assumption); no controller acts at the same instant.
+const DIAL_SEEN: Duration = Duration::from_millis(1);
 
 /// The connections of one server.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +95,11 @@ impl Dialler<'_, '_> {
 
     fn stream(&self) -> Stream {
         self.ctx.draws(Purpose::Connection, ENTITY)
+    }
+
+    /// A time below this one.
+    fn draw_part(&mut self, stream: Stream, of: Duration) -> Duration {
+        Duration::from_nanos(self.draw(stream, of.as_nanos()))
     }
 
     fn draw(&mut self, stream: Stream, below: u64) -> u64 {
@@ -213,8 +221,9 @@ impl Connections {
     fn fall_silent(&mut self, member: u8, dialler: &mut Dialler<'_, '_>) {
         let (stream, now, silence) = (dialler.stream(), dialler.ctx.now, dialler.ctx.spec.timers.etcd_silence);
         let connections: Vec<u16> = self.with(member).collect();
+        let part = dialler.draw_part(stream, Duration::from_secs(1));
         for connection in connections {
-            let heard = Duration::from_secs(dialler.draw(stream, PROGRESS_S));
+            let heard = Duration::from_secs(dialler.draw(stream, PROGRESS_S)) + part;
             self.waiting.push(Waiting { connection, until: now + silence - heard.min(silence), dialled: false });
         }
     }
@@ -234,7 +243,8 @@ impl Connections {
         let there = (dialler.choice)().into_iter().map(|member| (member, alive(member)));
         let members: Vec<(u8, Option<u64>)> =
             there.filter(|(member, life)| life.is_some() || !dialler.is_open(*member)).collect();
-        let (stream, until) = (dialler.stream(), dialler.ctx.now + dialler.ctx.spec.timers.etcd_dial);
+        let stream = dialler.stream();
+        let until = dialler.ctx.now + dialler.ctx.spec.timers.etcd_dial + dialler.draw_part(stream, DIAL_SEEN);
         let mut with: Vec<u8> = self.members.to_vec();
         for connection in connections {
             let place = usize::from(connection);

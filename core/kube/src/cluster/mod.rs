@@ -198,14 +198,7 @@ impl KubeCluster {
         let State { store, kubelets, .. } = &mut self.state;
         match event {
             KubeEvent::Work { controller, queue } => self.work(controller, queue, ctx),
-            KubeEvent::Due { controller, due } => {
-                // At one instant connections change before controllers act, whichever was queued first.
-                if self.control.api.redial(ctx) {
-                    self.access_changed(ctx);
-                    self.finish(ctx);
-                }
-                self.due(controller, due, ctx);
-            }
+            KubeEvent::Due { controller, due } => self.due(controller, due, ctx),
             KubeEvent::Message { controller: place, message } => {
                 self.at(place, ctx, |controller, state, ctx| controller.message(message, state, ctx));
             }
@@ -225,7 +218,7 @@ impl KubeCluster {
                     kubelet.process(pod, generation, store, ctx);
                 }
             }
-            KubeEvent::Link | KubeEvent::Readiness { .. } | KubeEvent::ControlPlane { .. } => {
+            KubeEvent::Link { .. } | KubeEvent::Readiness { .. } | KubeEvent::ControlPlane { .. } => {
                 self.control.handle(event, ctx);
                 self.access_changed(ctx);
             }

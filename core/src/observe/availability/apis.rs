@@ -153,6 +153,8 @@ pub(super) struct LateRequests {
     /// Requests that may have been overtaken by others that were made before, in the order in which they were made.
     recent: VecDeque<ApiRequest>,
     window: Option<Window>,
+    /// End of what has been counted: late requests of a window may have been waited for beyond it.
+    counted_to: Time,
     /// When the last late one was made that no interruption explains.
     last_late: Option<Time>,
     spans: Vec<LateSpan>,
@@ -224,11 +226,13 @@ impl LateRequests {
         let Some(first_late) = window.first_late else { return };
         let next = Window::around(next).from.max(window.from + WINDOW).min(next.max(window.from));
         let until = window.ends.min(next);
+        let from = window.from.max(self.counted_to).min(until);
+        self.counted_to = until;
         let of = |ns: Duration, part: f64| Duration::from_nanos((ns.as_nanos() as f64 * part).round() as u64);
-        let counted = of(self.served.counted().served(window.from, until), window.part_at(counts(&window, rules)));
+        let counted = of(self.served.counted().served(from, until), window.part_at(counts(&window, rules)));
         let apart = self.served.apart();
         let apart: Vec<(Vantage, Duration)> =
-            apart.map(|(vantage, history)| (vantage, of(history.served(window.from, until), window.part_at(vantage)))).collect();
+            apart.map(|(vantage, history)| (vantage, of(history.served(from, until), window.part_at(vantage)))).collect();
         if counted == Duration::ZERO && apart.iter().all(|(_, lasted)| *lasted == Duration::ZERO) {
             return;
         }

@@ -169,7 +169,7 @@ impl Causes {
                 self.work.unschedulable.remove(&key);
                 // It may have served till now.
                 if let Some(end) = self.work.ends.remove(&key) {
-                    self.happened(at, etcd, Incident::PodEnds(end));
+                    self.ends(at, etcd, end);
                 }
             }
             PodFact::Evicted(false) | PodFact::SeveralBudgets => {
@@ -186,14 +186,7 @@ impl Causes {
             PodFact::Ready(true) => drop(self.work.ready.insert(key)),
             PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
             PodFact::Evicted(true) => self.pod_ends(at, etcd, key, true),
-            PodFact::Terminating => {
-                let evicted = |&(when, incident): &(Time, Incident)| {
-                    when == at && matches!(incident, Incident::PodEnds(end) if (end.cluster, end.pod) == key)
-                };
-                if !self.clusters[etcd].incidents.iter().rev().any(evicted) {
-                    self.pod_ends(at, etcd, key, false);
-                }
-            }
+            PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, false),
             _ => {}
         }
     }
@@ -207,9 +200,10 @@ impl Causes {
         };
         let orphan = self.work.orphans.iter().position(|orphan| is_its(orphan.cluster, orphan.pod));
         let end = self.work.ends.iter().find(|((cluster, pod), _)| is_its(*cluster, *pod)).map(|(_, end)| *end);
-        let incident = orphan.map(|place| Incident::OrphanStops(self.work.orphans[place])).or(end.map(Incident::PodEnds));
-        if let Some(incident) = incident {
-            self.happened(at, member.cluster, incident);
+        if let Some(place) = orphan {
+            self.happened(at, member.cluster, Incident::OrphanStops(self.work.orphans[place]));
+        } else if let Some(end) = end {
+            self.ends(at, member.cluster, end);
         }
         if let Some(place) = orphan.filter(|_| stopped) {
             self.work.orphans.swap_remove(place);
@@ -222,7 +216,20 @@ impl Causes {
         let counted = self.work.counted(cluster, pod).filter(|_| evicted);
         let end = PodEnd { cluster, pod, evicted, task, refused, counted };
         self.work.ends.insert((cluster, pod), end);
-        self.happened(at, etcd, Incident::PodEnds(end));
+        self.ends(at, etcd, end);
+    }
+
+    /// The end of a pod, once at a time.
+    fn ends(&mut self, at: Time, etcd: EtcdId, end: PodEnd) {
+        if !self.is_ending(at, etcd, (end.cluster, end.pod)) {
+            self.happened(at, etcd, Incident::PodEnds(end));
+        }
+    }
+
+    /// Whether the end of a pod is known to have happened at a time.
+    fn is_ending(&self, at: Time, etcd: EtcdId, pod: (KubeClusterId, PodName)) -> bool {
+        let now = self.clusters[etcd].incidents.iter().rev().take_while(|(when, _)| *when == at);
+        now.into_iter().any(|(_, incident)| matches!(incident, Incident::PodEnds(end) if (end.cluster, end.pod) == pod))
     }
 
     /// The latest work that concerns a pod.
