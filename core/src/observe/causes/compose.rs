@@ -21,6 +21,8 @@ const UNKNOWN: &str = "no active fault";
 
 /// Writes go on this soon after an election: the new leader commits its first entry.
 const SETTLES: Duration = Duration::from_secs(1);
+/// Messages of one election arrive within this time, typically.
+const MESSAGE: Duration = Duration::from_millis(10);
 
 /// A clause about what broke.
 struct Clause {
@@ -143,9 +145,14 @@ impl Causes {
         told
     }
 
-    /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before.
+    /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before, and members that
+    /// an API asks may know of a candidate before their leader does.
     pub(super) fn begins(&self, outage: &Outage) -> Time {
-        if outage.late { outage.from + self.scenario.probe.deadline } else { outage.from }
+        match outage.api {
+            _ if outage.late => outage.from + self.scenario.probe.deadline,
+            Some(_) => outage.from + MESSAGE,
+            None => outage.from,
+        }
     }
 
     /// Changes of membership, and pods that were evicted or deleted, right before the outage.
@@ -209,6 +216,7 @@ impl Causes {
             .or_else(|| self.overtaken(outage))
             .or_else(|| self.leaderless(outage))
             .or_else(|| self.stopped(outage))
+            .or_else(|| self.around_servers(outage))
             .or_else(by_nature)
     }
 

@@ -4,7 +4,7 @@ use super::{BEFORE, Causes, Outage, after};
 use crate::ids::{KubeClusterId, MemberId};
 use crate::kernel::time::Time;
 use crate::kube::record::{Replica, ServerFact, Verb};
-use crate::scenario::text;
+use crate::scenario::{ActiveFault, Hit, Impact, text};
 
 /// An outage of an API to explain.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,19 @@ impl Causes {
         let stalled = self.stalled.iter().filter(|((of, _), _)| *of == cluster);
         let facts = stalled.map(|((_, replica), count)| (at, *replica, ServerFact::Stalled(*count)));
         self.servers.entry(cluster).or_default().extend(facts);
+    }
+
+    /// A fault of a zone or a path under way, where nothing has hit a member: API servers and their clients are in other zones, too.
+    pub(super) fn around_servers(&self, outage: &Outage) -> Option<String> {
+        outage.api?;
+        let under_way = |fault: &ActiveFault, to: Option<Time>| fault.from <= outage.from && to.is_none_or(|to| to > outage.from);
+        let may = |fault: &ActiveFault| {
+            let hits = fault.fault.kind().hits();
+            let network = matches!(fault.fault.kind().impact(), Impact::Stops | Impact::Cuts | Impact::SlowsNetwork);
+            network && hits.into_iter().any(|hit| matches!(hit, Hit::Zone(_) | Hit::Link(..)))
+        };
+        let mut faults = self.faults.iter().rev().filter(|(fault, to)| under_way(fault, *to) && may(fault));
+        faults.next().map(|(fault, _)| fault.fault.kind().ongoing(&self.scenario))
     }
 
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.
