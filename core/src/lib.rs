@@ -75,6 +75,7 @@ pub use run::Run;
 pub use scenario::Scenario;
 pub use sim::Simulation;
 
+pub use zonefall_access as access;
 pub use zonefall_autoscaler as autoscaler;
 pub use zonefall_cloud as cloud;
 pub use zonefall_etcd as etcd;

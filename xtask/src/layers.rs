@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! kernel <- scenario <- network <- etcd  <------- gardener <--- core: client .. sim .. run
-//!                   '-- cloud  <-- kube  <-- autoscaler, '
+//!    ^              '-- cloud  <-- kube  <-- autoscaler, '
+//!    '--------------------------- access <---------------'
 //! ```
 
 use std::collections::BTreeSet;
@@ -19,16 +20,17 @@ const MODULES: [&str; 12] =
     ["client", "fault", "traffic", "record", "sim", "capacity", "report", "observe", "invariant", "run", "compare", "tests"];
 
 /// Packages of the engine from the lowest layer up, with those that each may depend on.
-const PACKAGES: [(&str, &[&str]); 9] = [
+const PACKAGES: [(&str, &[&str]); 10] = [
     ("kernel", &[]),
     ("scenario", &["kernel"]),
     ("network", &["kernel", "scenario"]),
     ("cloud", &["kernel", "scenario"]),
     ("etcd", &["kernel", "network", "scenario"]),
     ("kube", &["cloud", "kernel", "network", "scenario"]),
+    ("access", &["kernel"]),
     ("autoscaler", &["kernel", "kube", "network", "scenario"]),
     ("gardener", &["cloud", "etcd", "kernel", "kube", "network", "scenario"]),
-    ("core", &["autoscaler", "cloud", "etcd", "gardener", "kernel", "kube", "network", "scenario"]),
+    ("core", &["access", "autoscaler", "cloud", "etcd", "gardener", "kernel", "kube", "network", "scenario"]),
 ];
 
 /// Where the module graph stands in ARCHITECTURE.md.

@@ -18,6 +18,7 @@ use crate::api::Api;
 use crate::ctx::ClusterCtx;
 use crate::event::KubeEvent;
 use crate::record::{KubeRecord, Replica};
+use crate::rule::leader_election::acquire;
 use crate::spec::Component;
 use crate::spec::routing::ApiToEtcd;
 use zonefall_kernel::periodic::Periodic;
@@ -271,7 +272,7 @@ impl Election {
         for (&key, candidate) in due {
             // (A try while the holder had not given up yet lies in the past.)
             let seen = *candidate.seen.get_or_insert(candidate.next);
-            if self.free || seen + lasts <= candidate.next {
+            if self.free || acquire::is_over(seen, lasts, candidate.next) {
                 return self.take(key, ctx.now, ctx);
             }
             candidate.step_to(seen + lasts, ctx);

@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod budget;
 pub mod hints;
+pub mod leader_election;
 pub mod resources;
 pub mod rollout;
 pub mod spread;

@@ -5,6 +5,7 @@ pub mod controllers;
 pub mod disruption;
 pub mod gardener;
 pub mod labels;
+pub mod leader_election;
 pub mod machine;
 pub mod name;
 pub mod placement;

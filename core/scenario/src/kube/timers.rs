@@ -1,5 +1,6 @@
 //! Timers of a cluster: of its kubelets, controllers and API servers.
 
+use super::leader_election::Timings;
 use super::{disruption, machine};
 use crate::passive::Backup;
 use zonefall_kernel::time::Duration;
@@ -75,6 +76,14 @@ pub struct Timers {
     pub retry_period: Duration,
     /// From a process that gave up to the next one (assumed).
     pub restart: Duration,
+}
+
+impl Timers {
+    /// Timings of its leader elections.
+    pub const fn leader_election(&self) -> Timings {
+        let Self { lease_duration, renew_deadline, retry_period, .. } = *self;
+        Timings { lease_duration, renew_deadline, retry_period }
+    }
 }
 
 impl Default for Timers {

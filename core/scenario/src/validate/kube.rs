@@ -7,6 +7,7 @@ use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
 use crate::kube::gardener::{Pool, Seed, ZoneTolerance};
 use crate::kube::labels::{Symbol, WELL_KNOWN};
+use crate::kube::leader_election::Timings;
 use crate::kube::name::MachineName;
 use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
@@ -446,12 +447,13 @@ pub(super) fn milli(cpu: f64) -> u64 {
 
 /// client-go refuses to run with others.
 fn leases(ctx: &mut CheckCtx<'_>, path: &str, timers: &Timers) {
-    let Timers { lease_duration, renew_deadline, retry_period, .. } = *timers;
-    if lease_duration <= renew_deadline {
+    let timings = timers.leader_election();
+    let Timings { renew_deadline, lease_duration, retry_period } = timings;
+    if !timings.lease_is_long_enough() {
         let expected = format!("more than renew_deadline, {}", Span(renew_deadline));
         ctx.error(&format!("{path}.lease_duration"), quoted(Span(lease_duration)), expected);
     }
-    if renew_deadline.as_nanos() * 10 <= retry_period.as_nanos() * 12 {
+    if !timings.renew_deadline_is_long_enough() {
         let expected = format!("more than 1.2 x retry_period, {}", Span(retry_period));
         ctx.error(&format!("{path}.renew_deadline"), quoted(Span(renew_deadline)), expected);
     }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use zonefall_core::autoscaler::backoff::{Backoff, Options};
 use zonefall_core::autoscaler::balance::{NodeGroup, balance};
-use zonefall_core::kernel::time::{Duration, Time};
 
 use super::Outcome;
+use super::seconds::{at, seconds};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -89,16 +89,6 @@ fn check_balance(case: &Balance) -> Result<(), String> {
     let changed = case.groups.iter().zip(sizes).filter(|((.., before), after)| before != after);
     let found: BTreeMap<String, u32> = changed.map(|((name, ..), after)| (name.clone(), after)).collect();
     if found == case.want { Ok(()) } else { Err(format!("found {found:?}, wanted {:?}", case.want)) }
-}
-
-/// A number of seconds that is whole in nanoseconds.
-fn seconds(s: f64) -> Result<Duration, String> {
-    let ns = (s * 1e9).round();
-    if (0.0..1e18).contains(&ns) { Ok(Duration::from_nanos(ns as u64)) } else { Err(format!("{s} s")) }
-}
-
-fn at(s: f64) -> Result<Time, String> {
-    Ok(Time::ZERO + seconds(s)?)
 }
 
 /// A check sees all failures up to its moment.

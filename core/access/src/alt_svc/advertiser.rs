@@ -1,0 +1,65 @@
+//! The list of alternatives that an API server adds to its answers (openshift/kubernetes@75a200ac
+//! `apiserver/pkg/server/filters/alternative_services.go`).
+//!
+//! ```text
+//!  answer --list younger than 60 s--> with the list
+//!     '--- older, or none yet --> without, and the endpoints are read --at least two addresses--> new list
+//! ```
+
+use zonefall_kernel::time::{Duration, Time};
+
+/// How long a list is used from the start of the refresh that made it (`cacheTTL`).
+const KEEP: Duration = Duration::from_secs(60);
+
+/// Reading the endpoints fails after this time.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Fewer addresses than this make no list: a single server is no alternative.
+const FEWEST: usize = 2;
+
+/// What an API server adds to an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advertisement<'a, A> {
+    /// The list; empty as long as no refresh has succeeded.
+    List(&'a [A]),
+    /// Nothing: it reads the endpoints meanwhile.
+    Refresh,
+}
+
+/// The list of an API server, with addresses of type `A`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advertiser<A> {
+    list: Vec<A>,
+    /// Start of the last refresh.
+    refreshed: Option<Time>,
+}
+
+impl<A> Default for Advertiser<A> {
+    fn default() -> Self {
+        Self { list: Vec::new(), refreshed: None }
+    }
+}
+
+impl<A: Clone + PartialEq> Advertiser<A> {
+    /// A request is answered.
+    pub fn answer(&mut self, now: Time) -> Advertisement<'_, A> {
+        if self.refreshed.is_some_and(|start| now < start + KEEP) {
+            return Advertisement::List(&self.list);
+        }
+        self.refreshed = Some(now);
+        Advertisement::Refresh
+    }
+
+    /// A refresh has read the addresses of the `kubernetes` endpoints, in their order. (One that fails changes nothing.)
+    pub fn endpoints_read(&mut self, addresses: impl IntoIterator<Item = A>) {
+        let mut list: Vec<A> = Vec::new();
+        for address in addresses {
+            if !list.contains(&address) {
+                list.push(address);
+            }
+        }
+        if list.len() >= FEWEST {
+            self.list = list;
+        }
+    }
+}
