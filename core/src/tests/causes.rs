@@ -125,6 +125,11 @@ fn what_requests_wait_for_is_a_cause() {
             "",
         ),
         (
+            json!({"probe": {"deadline": "1s"}, "clients": [], "faults": [slow(0), slow(1)]}),
+            "disk of m0 became slow (1.2 s more per fsync)",
+            "; no write arrived in that time",
+        ),
+        (
             json!({"probe": {"deadline": "1s"}, "etcd": [{"disk": {"fsync": "1500ms"}}], "clients": []}),
             "an fsync of m",
             " takes 1.5 s",

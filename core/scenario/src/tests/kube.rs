@@ -280,6 +280,17 @@ fn a_shoot_that_no_seed_takes_is_warned_of() {
     let zones =
         "zone with a pool without taints that has at least 2 nodes in at least 2 zones (GEP-20, etcd Active-Passive Options);";
     assert!(warnings(0, pair.clone())[0].contains(zones), "{:?}", warnings(0, pair));
+    let in_seed = |change: &dyn Fn(&mut Value)| {
+        let mut raw = landscape(json!([{"name": "a", "failure_tolerance": "zone"}]));
+        change(&mut raw["seeds"][0]);
+        read(&raw.to_string()).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let tainted = in_seed(&|seed| seed["pools"][0]["taints"] = json!([{"key": "special", "effect": "no_schedule"}]));
+    let two_zones = in_seed(&|seed| (seed["zones"], seed["allow_even_zones"]) = (json!(["za", "zb"]), json!(true)));
+    let why = "{seed => seed is not multi-zonal, for a shoot control plane with failure tolerance type 'zone'}";
+    for warnings in [tainted, two_zones] {
+        assert!(warnings.iter().any(|warning| warning.starts_with("shoots[0]: ") && warning.ends_with(why)), "{warnings:?}");
+    }
 }
 
 /// GEP-20 does not say that the first approach of its third option needs volumes that can leave their zone.

@@ -197,7 +197,7 @@ fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
                 WRITE,
                 300.0,
                 330.0,
-                "disk of etcd-main-0 became slow (1.5 s more per fsync); disk of etcd-main-0 has its normal speed again after 30 s",
+                "disk of etcd-main-0 became slow (1.5 s more per fsync); no write arrived in that time; disk of etcd-main-0 has its normal speed again after 30 s",
             ),
         ],
     );

@@ -77,6 +77,7 @@ impl Causes {
         clauses.extend(self.without_node(outage));
         clauses.extend(fate);
         self.quorum(outage, &mut clauses);
+        clauses.extend(self.unwritten(outage).filter(|_| lost.is_none()));
         clauses.extend(servers.lost);
         self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
         clauses.extend(servers.back);
@@ -185,8 +186,9 @@ impl Causes {
 
     /// Where nothing has happened that could explain it.
     fn without_fault(&self, outage: &Outage) -> String {
+        // Members whose election timers are advanced when they start may replace the first leader at once.
         let cold = self.scenario.etcd[outage.cluster].initial_leader.is_none();
-        if cold && outage.from == Time::ZERO {
+        if cold && outage.from.since(Time::ZERO) <= BEFORE {
             return "the cluster starts without a leader".to_owned();
         }
         let returned = |(_, incident)| if let Incident::Serves(member) = incident { Some(member) } else { None };

@@ -6,7 +6,7 @@ use super::{BEFORE, Causes, EtcdHistory, Outage};
 use crate::ids::{ClientId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Delay, EtcdRecord, Part, Record, Service};
-use crate::scenario::text;
+use crate::scenario::{Client, Op, text};
 
 /// Waits of one cluster.
 #[derive(Clone, Debug, Default)]
@@ -184,6 +184,19 @@ impl Causes {
             }
             None => format!("{to}{other} still receives a snapshot of {bytes}"),
         }
+    }
+
+    /// Nobody wrote while writes were unavailable: a leader whose disk is slow keeps leading, for its Ready loop waits for a sync only where
+    /// there is something to write (etcd, `server/etcdserver/raft.go`). An API's etcd is always written to.
+    pub(super) fn unwritten(&self, outage: &Outage) -> Option<String> {
+        let Outage { cluster, service: Service::Write, from, to, late: false, api: None } = *outage else { return None };
+        let of_api = self.scenario.etcd[cluster].managed || self.scenario.kube.clusters.iter().any(|api| api.etcd == cluster);
+        let writes = |client: &Client| {
+            let writes = !matches!(client.op, Op::Range { .. } | Op::Watch);
+            writes && client.etcd == cluster && to.is_none_or(|to| client.start < to) && client.stop > from
+        };
+        let nobody = !of_api && !self.scenario.clients.iter().any(writes);
+        nobody.then(|| "no write arrived in that time".to_owned())
     }
 
     /// Paths, disks or API servers that are too slow for the probe's deadline, whatever happens.

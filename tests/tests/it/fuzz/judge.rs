@@ -120,6 +120,8 @@ impl Seen {
 /// Runs a case.
 pub(crate) type Judge = fn(&Case) -> Result<Seen, Failure>;
 
+/// Within this time a member that was added may not run yet.
+const STARTS: Duration = Duration::from_secs(3);
 /// Bytes that puts under way may add to a database.
 const PUT_AT_ONCE: u64 = 64 << 10;
 /// Milliseconds that elections may need in addition to the calm. Which of two candidates asks first is chance: where only one of them can
@@ -210,6 +212,10 @@ struct Watch {
     rewritten: BTreeMap<MemberId, (u64, u64)>,
     /// Bytes of keys and values of all puts that have ended.
     put_bytes: u64,
+    /// The same when a snapshot began to be sent to each member: it has applied no more when that has arrived.
+    behind: BTreeMap<MemberId, u64>,
+    /// When the latest members were added.
+    added: BTreeMap<MemberId, Time>,
     /// Databases on their way, and messages that wait for lost packets: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
     /// Databases that each member has received in the calm.
@@ -227,7 +233,8 @@ impl Watch {
         let last = scenario.clients.iter().position(|client| client.name == LAST).unwrap_or(usize::MAX);
         let voters = Voters::new(&scenario.etcd[EtcdId(0)]);
         let (members, lost, absent) = (scenario.etcd[EtcdId(0)].members.clone(), BTreeSet::new(), BTreeMap::new());
-        let (applied, changed, alarm, rewritten, put_bytes, sends, received, now, served, seen) = Default::default();
+        let (applied, changed, alarm, rewritten, put_bytes, behind, added, sends, received, now, served, seen) =
+            Default::default();
         let calm = Time::ZERO + scenario.duration - Duration::from_millis(CALM);
         let last = last as u16;
         Self {
@@ -240,6 +247,8 @@ impl Watch {
             alarm,
             rewritten,
             put_bytes,
+            behind,
+            added,
             sends,
             received,
             calm,
@@ -254,15 +263,20 @@ impl Watch {
         self.now = at;
         self.voters.record(record);
         match record {
-            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => drop(self.sends.insert((*to, *from), at + SENDING)),
+            Record::Etcd(EtcdRecord::SnapshotStarted { from, to, .. }) => {
+                self.sends.insert((*to, *from), at + SENDING);
+                self.behind.insert(*to, self.put_bytes);
+            }
             // It may need another at once.
             Record::Etcd(EtcdRecord::SnapshotFinished { from, to, ok: true }) if self.received(*to, at) <= MOST_RECEIVED => {
                 self.sends.insert((*to, *from), at + AFTERWARDS);
             }
             Record::Etcd(EtcdRecord::SnapshotFinished { from, to, .. }) => drop(self.sends.remove(&(*to, *from))),
             Record::Etcd(EtcdRecord::Backlog { member, part: Part::Loss(to), wait }) => {
-                let until = self.sends.entry((MemberId { index: *to, ..*member }, *member)).or_default();
-                *until = (*until).max(at + *wait);
+                self.waits(*member, *to, at + *wait);
+            }
+            Record::Etcd(EtcdRecord::Backlog { member, part: Part::Card, wait }) => {
+                (0..self.members.len() as u8).for_each(|to| self.waits(*member, to, at + *wait));
             }
             _ => {}
         }
@@ -297,12 +311,14 @@ impl Watch {
             }
             Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => self.alarm = false,
             Record::Etcd(EtcdRecord::Defragmented { member, after, .. }) => {
-                self.rewritten.insert(*member, (*after, self.put_bytes));
+                let applied = self.behind.remove(member).unwrap_or(self.put_bytes);
+                self.rewritten.insert(*member, (*after, applied));
             }
             Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
                 self.seen.changes += 1;
                 self.changed = self.applied;
                 if let MemberChange::Add(id) = change {
+                    self.added.insert(*id, at);
                     // It starts with an empty disk in any case, unless there is none.
                     let volume = self.members[usize::from(id.index)].volume;
                     if !self.absent.values().any(|absent| *absent == volume) {
@@ -325,7 +341,8 @@ impl Watch {
         let here: Vec<&MemberStatus> = members.iter().filter(|member| member.role != Role::Absent).collect();
         let name = |member: &MemberStatus| scenario.member(member.member).name.clone();
         let fails = |why| Err(Failure::NotLive(why));
-        if let Some(down) = here.iter().find(|member| !member.up && kept(member.member.index.into())) {
+        let starts = |member: &MemberStatus| self.added.get(&member.member).is_some_and(|at| self.now.since(*at) < STARTS);
+        if let Some(down) = here.iter().find(|member| !member.up && kept(member.member.index.into()) && !starts(member)) {
             return fails(format!("{} is down", name(down)));
         }
         let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
@@ -379,7 +396,13 @@ impl Watch {
         *received
     }
 
-    /// Whether what a member is being sent may take long: a database, or a message with lost packets (after a time of long delays TCP
+    /// What a member sends to another waits.
+    fn waits(&mut self, from: MemberId, to: u8, until: Time) {
+        let known = self.sends.entry((MemberId { index: to, ..from }, from)).or_default();
+        *known = (*known).max(until);
+    }
+
+    /// Whether what a member is being sent may take long: a database, a message with lost packets or behind a network card's queue (after a time of long delays TCP
     /// waits seconds before it sends one again). Till then it has what it had. One that has received more than [`MOST_RECEIVED`] databases
     /// in the calm should have caught up.
     fn may_lag(&self, member: MemberId) -> bool {
