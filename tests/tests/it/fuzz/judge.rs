@@ -355,6 +355,11 @@ impl Watch {
                 self.seen.races = 1;
                 return Ok(());
             }
+            // Those who knew of the last change have lost their disks or have left: the others still count those who left as voters.
+            [] if here.iter().all(|member| member.committed < self.changed) => {
+                self.seen.races = 1;
+                return Ok(());
+            }
             [] => return Err(Failure::Electing("nobody leads".to_owned())),
             _ => return fails(format!("{} leaders", leaders.len())),
         };
