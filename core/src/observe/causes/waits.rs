@@ -6,7 +6,7 @@ use super::{BEFORE, Causes, EtcdHistory, Outage};
 use crate::ids::{ClientId, MemberId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::record::{ClientRecord, Delay, EtcdRecord, Part, Record, Service};
-use crate::scenario::{Client, Op, text};
+use crate::scenario::{ActiveFault, Client, Impact, Op, text};
 
 /// Waits of one cluster.
 #[derive(Clone, Debug, Default)]
@@ -186,7 +186,7 @@ impl Causes {
         }
     }
 
-    /// Nobody wrote while writes were unavailable: a leader whose disk is slow keeps leading, for its Ready loop waits for a sync only where
+    /// Nobody wrote while a disk was too slow for writes: a leader whose disk is slow keeps leading, for its Ready loop waits for a sync only where
     /// there is something to write (etcd, `server/etcdserver/raft.go`). An API's etcd is always written to.
     pub(super) fn unwritten(&self, outage: &Outage) -> Option<String> {
         let Outage { cluster, service: Service::Write, from, to, late: false, api: None } = *outage else { return None };
@@ -195,7 +195,12 @@ impl Causes {
             let writes = !matches!(client.op, Op::Range { .. } | Op::Watch);
             writes && client.etcd == cluster && to.is_none_or(|to| client.start < to) && client.stop > from
         };
-        let nobody = !of_api && !self.scenario.clients.iter().any(writes);
+        let slows = |(fault, ended): &(ActiveFault, Option<Time>)| {
+            let meets = to.is_none_or(|to| fault.from < to) && ended.is_none_or(|ended| ended > from);
+            meets && fault.fault.kind().impact() == Impact::SlowsDisk && self.touches(fault, outage)
+        };
+        let slow = self.faults.iter().any(slows) || self.slow_by_nature(outage).is_some();
+        let nobody = slow && !of_api && !self.scenario.clients.iter().any(writes);
         nobody.then(|| "no write arrived in that time".to_owned())
     }
 
