@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::ctx::ClusterCtx;
 use crate::name::PodTag;
 use crate::record::{HintsFact, KubeRecord, Ready};
-use crate::rule::hints::{self, Counts, NoHints, NodeInfo, Ratios};
+use crate::rule::hints::{self, Counts, EndpointInfo, NoHints, NodeInfo, Ratios};
 use crate::spec::Role;
 use crate::store::{Node, Store};
 use zonefall_scenario::ids::{MemberId, PodId, WorkloadId, ZoneId};
@@ -70,15 +70,21 @@ impl Hints {
         if !store.template(id, ctx.spec).hinted || before.is_none() && store.desired(id) == 0 {
             return;
         }
-        let ready = store.pods_of(id).filter(|(_, pod)| pod.ready && !pod.terminating);
-        // Pods of a node that is gone are no endpoints.
-        let ready = ready.filter_map(|(pod, its)| Some((pod, store.get_node(its.node?)?.zone)));
-        let (pods, zones): (Vec<PodId>, Vec<_>) = ready.unzip();
+        // Pods without a node, or of one that is gone, are no endpoints.
+        let endpoints = store.pods_of(id).filter_map(|(pod, its)| {
+            let zone = Some(store.get_node(its.node?)?.zone);
+            Some((pod, EndpointInfo { zone, ready: its.ready && !its.terminating }))
+        });
+        let (all, endpoints): (Vec<PodId>, Vec<EndpointInfo>) = endpoints.unzip();
+        let pods: Vec<PodId> =
+            all.into_iter().zip(&endpoints).filter(|(_, endpoint)| endpoint.ready).map(|(pod, _)| pod).collect();
         let unchanged = before.filter(|slice| slice.pods == pods);
-        let current: Option<Vec<_>> =
-            unchanged.and_then(|slice| Some(slice.hints.as_ref().ok()?.iter().copied().map(Some).collect()));
-        let zones: Vec<_> = zones.into_iter().map(Some).collect();
-        let slice = Slice { pods, hints: hints::hints(self.ratios.as_ref(), &zones, current.as_deref()) };
+        let current: Option<Vec<_>> = unchanged.and_then(|slice| {
+            let mut had = slice.hints.as_ref().ok()?.iter().copied();
+            Some(endpoints.iter().map(|endpoint| if endpoint.ready { had.next() } else { None }).collect())
+        });
+        let hints = hints::hints(self.ratios.as_ref(), &endpoints, current.as_deref());
+        let slice = Slice { pods, hints: hints.map(|hints| hints.into_iter().flatten().collect()) };
         match &slice.hints {
             Ok(hints) => self.populated.insert(id, hints::by_zone(hints)),
             Err(_) => self.populated.remove(&id),

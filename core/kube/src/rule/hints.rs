@@ -36,6 +36,24 @@ pub struct NodeInfo {
     pub ready: bool,
 }
 
+/// What hints look at in an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointInfo {
+    /// The zone of its node, if it has one.
+    pub zone: Option<ZoneId>,
+    /// Its condition `Ready` is true. Others are not counted and get no hint (`endpointReady`).
+    pub ready: bool,
+}
+
+/// An endpoint with the hint that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HintedEndpoint {
+    /// The zone whose clients it is for.
+    pub hint: Option<ZoneId>,
+    /// As in [`EndpointInfo`].
+    pub ready: bool,
+}
+
 /// Why there are no hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NoHints {
@@ -166,12 +184,12 @@ pub fn redistribute(endpoints: &[ZoneId], mut giving: Counts, mut receiving: Cou
     endpoints.iter().map(hint).collect()
 }
 
-/// The hints that stand, by zone; `None`: they cannot stay, because an endpoint has none, or a zone has none of the endpoints by now, or
-/// would have too many beside those that are `allocated` already.
-pub fn standing(hints: &[Option<ZoneId>], allocated: &Counts, most: &Counts) -> Option<Counts> {
+/// The hints of ready endpoints that stand, by zone; `None`: they cannot stay, because an endpoint has none, or a zone has none of the
+/// endpoints by now, or would have too many beside those that are `allocated` already (`getHintsByZone`).
+pub fn standing(endpoints: &[HintedEndpoint], allocated: &Counts, most: &Counts) -> Option<Counts> {
     let mut counts = Counts::new();
-    for zone in hints {
-        *counts.entry((*zone)?).or_default() += 1;
+    for endpoint in endpoints.iter().filter(|endpoint| endpoint.ready) {
+        *counts.entry(endpoint.hint?).or_default() += 1;
     }
     let fits = |(zone, count): (&ZoneId, &u32)| {
         most.get(zone).is_some_and(|most| count + allocated.get(zone).copied().unwrap_or(0) <= *most)
@@ -205,28 +223,35 @@ pub fn is_overloaded(hints: &Counts, ratios: Option<&Ratios>) -> bool {
     total > 0 && !ratios.iter().all(enough)
 }
 
-/// Which zone each endpoint that is ready is for. `current`: the hints there are, where no endpoint has changed; they stay if they can.
+/// Which zone each endpoint is for; `None`: it is not ready (`AddHints`). `current`: the hints there are, where no endpoint has changed;
+/// they stay if they can.
 ///
 /// # Errors
 /// Why there are none.
 pub fn hints(
     ratios: Option<&Ratios>,
-    endpoints: &[Option<ZoneId>],
+    endpoints: &[EndpointInfo],
     current: Option<&[Option<ZoneId>]>,
-) -> Result<Vec<ZoneId>, NoHints> {
-    let allocations = allocations(ratios, endpoints.len() as u32)?;
+) -> Result<Vec<Option<ZoneId>>, NoHints> {
+    let ready = || endpoints.iter().filter(|endpoint| endpoint.ready);
+    let allocations = allocations(ratios, ready().count() as u32)?;
     let most = allocations.iter().map(|(zone, allocation)| (*zone, allocation.most)).collect();
-    if let Some(current) = current.filter(|current| standing(current, &Counts::new(), &most).is_some()) {
-        return Ok(current.iter().flatten().copied().collect());
+    if let Some(current) = current {
+        let hinted = endpoints.iter().zip(current).map(|(endpoint, hint)| HintedEndpoint { hint: *hint, ready: endpoint.ready });
+        let hinted: Vec<HintedEndpoint> = hinted.collect();
+        if standing(&hinted, &Counts::new(), &most).is_some() {
+            return Ok(hinted.iter().map(|endpoint| endpoint.hint.filter(|_| endpoint.ready)).collect());
+        }
     }
-    let own: Vec<ZoneId> = endpoints.iter().copied().collect::<Option<_>>().ok_or(NoHints::NoZone)?;
+    let own: Vec<ZoneId> = ready().map(|endpoint| endpoint.zone).collect::<Option<_>>().ok_or(NoHints::NoZone)?;
     let mut allocated = BTreeMap::new();
     for zone in &own {
         *allocated.entry(*zone).or_default() += 1;
     }
     let desired = allocations.into_iter().map(|(zone, allocation)| (zone, allocation.desired)).collect();
     let (giving, receiving) = giving_and_receiving(&desired, &allocated);
-    Ok(redistribute(&own, giving, receiving))
+    let mut hints = redistribute(&own, giving, receiving).into_iter();
+    Ok(endpoints.iter().map(|endpoint| if endpoint.ready { hints.next() } else { None }).collect())
 }
 
 #[cfg(test)]
@@ -238,15 +263,23 @@ mod tests {
         NodeInfo { zone: Some(ZoneId(zone)), milli_cpu, ready: true }
     }
 
-    fn three(cpus: [u64; 3]) -> Result<Vec<ZoneId>, NoHints> {
+    fn ready(zone: u16) -> EndpointInfo {
+        EndpointInfo { zone: Some(ZoneId(zone)), ready: true }
+    }
+
+    fn zones<const N: usize>(zones: [u16; N]) -> Vec<Option<ZoneId>> {
+        zones.map(|zone| Some(ZoneId(zone))).into()
+    }
+
+    fn three(cpus: [u64; 3]) -> Result<Vec<Option<ZoneId>>, NoHints> {
         let ratios = ratios((0..).zip(cpus).map(|(zone, cpu)| node(zone, cpu)));
-        hints(ratios.as_ref(), &[0, 1, 2].map(|zone| Some(ZoneId(zone))), None)
+        hints(ratios.as_ref(), &[0, 1, 2].map(ready), None)
     }
 
     /// An endpoint in each of three zones: none can be spared, so that all depends on no zone needing two.
     #[test]
     fn two_fifths_of_the_cpus_in_a_zone_are_too_much_for_one_endpoint() {
-        assert_eq!(three([2, 2, 2]), Ok(vec![ZoneId(0), ZoneId(1), ZoneId(2)]));
+        assert_eq!(three([2, 2, 2]), Ok(zones([0, 1, 2])));
         assert!(three([3, 3, 2]).is_ok());
         assert_eq!(three([3, 2, 2]), Err(NoHints::Overload));
         assert_eq!(three([4, 4, 2]), Err(NoHints::Overload), "a share of exactly 0.4, as IEEE numbers have it");
@@ -256,28 +289,43 @@ mod tests {
     #[test]
     fn hints_stay_where_they_can() {
         let ratios = ratios([node(0, 4), node(1, 4)]);
-        let endpoints: Vec<Option<ZoneId>> = [0, 0, 0, 1].map(|zone| Some(ZoneId(zone))).into();
+        let endpoints = [0, 0, 0, 1].map(ready);
         let fresh = hints(ratios.as_ref(), &endpoints, None).unwrap();
-        assert_eq!(fresh, [1, 0, 0, 1].map(ZoneId));
-        let other = [0, 1, 0, 1].map(|zone| Some(ZoneId(zone)));
-        assert_eq!(hints(ratios.as_ref(), &endpoints, Some(&other)), Ok([0, 1, 0, 1].map(ZoneId).into()));
-        let lopsided = [0, 0, 0, 1].map(|zone| Some(ZoneId(zone)));
+        assert_eq!(fresh, zones([1, 0, 0, 1]));
+        let other = zones([0, 1, 0, 1]);
+        assert_eq!(hints(ratios.as_ref(), &endpoints, Some(&other)), Ok(other));
+        let lopsided = zones([0, 0, 0, 1]);
         assert_eq!(hints(ratios.as_ref(), &endpoints, Some(&lopsided)), Ok(fresh));
+    }
+
+    /// `topologycache.go`, `utils.go`: `AddHints` counts and hints ready endpoints alone, and `getHintsByZone` skips others.
+    #[test]
+    fn an_endpoint_that_is_not_ready_neither_counts_nor_gets_a_hint() {
+        let ratios = ratios([node(0, 4), node(1, 4)]);
+        let unready = |zone| EndpointInfo { zone, ready: false };
+        let too_few = [ready(0), unready(Some(ZoneId(1)))];
+        assert_eq!(hints(ratios.as_ref(), &too_few, None), Err(NoHints::Endpoints));
+        // One without a zone disturbs nothing, and neither does a hint that it had.
+        let endpoints = [unready(Some(ZoneId(0))), ready(0), unready(None), ready(1)];
+        let expected = vec![None, Some(ZoneId(0)), None, Some(ZoneId(1))];
+        assert_eq!(hints(ratios.as_ref(), &endpoints, None), Ok(expected.clone()));
+        let had = [Some(ZoneId(7)), Some(ZoneId(0)), None, Some(ZoneId(1))];
+        assert_eq!(hints(ratios.as_ref(), &endpoints, Some(&had)), Ok(expected));
     }
 
     proptest! {
         #[test]
-        fn every_endpoint_is_for_a_zone_and_no_zone_is_more_than_one_short(
+        fn every_ready_endpoint_is_for_a_zone_and_no_zone_is_more_than_one_short(
             cpus in proptest::collection::vec(1_u64..64, 2..5),
-            zones in proptest::collection::vec(0_u16..5, 1..20),
+            zones in proptest::collection::vec((0_u16..5, any::<bool>()), 1..20),
         ) {
             let ratios = ratios((0..).zip(&cpus).map(|(zone, cpu)| node(zone, *cpu)));
-            let endpoints: Vec<Option<ZoneId>> = zones.iter().map(|zone| Some(ZoneId(*zone))).collect();
+            let endpoints: Vec<EndpointInfo> = zones.iter().map(|&(zone, ready)| EndpointInfo { zone: Some(ZoneId(zone)), ready }).collect();
             if let Ok(hints) = hints(ratios.as_ref(), &endpoints, None) {
-                prop_assert_eq!(hints.len(), endpoints.len());
-                let counts = standing(&hints.iter().map(|zone| Some(*zone)).collect::<Vec<_>>(), &Counts::new(), &(0..5).map(|zone| (ZoneId(zone), 99)).collect());
-                let by_zone = counts.unwrap();
-                for (zone, allocation) in allocations(ratios.as_ref(), endpoints.len() as u32).unwrap() {
+                prop_assert!(hints.iter().map(Option::is_some).eq(endpoints.iter().map(|endpoint| endpoint.ready)));
+                let by_zone = by_zone(&hints.into_iter().flatten().collect::<Vec<_>>());
+                let ready = by_zone.values().sum();
+                for (zone, allocation) in allocations(ratios.as_ref(), ready).unwrap() {
                     let has = by_zone.get(&zone).copied().unwrap_or(0);
                     // What all zones desire can add up to more endpoints than there are; then the last one is one short.
                     prop_assert!(has + 1 >= allocation.least, "zone {zone:?} has {has}, needs {}", allocation.least);

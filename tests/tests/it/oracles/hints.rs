@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use zonefall_core::ids::ZoneId;
-use zonefall_core::kube::rule::hints::{Counts, NodeInfo, giving_and_receiving, hints, ratios, redistribute, standing};
+use zonefall_core::kube::rule::hints::{
+    Counts, EndpointInfo, HintedEndpoint, NodeInfo, giving_and_receiving, hints, ratios, redistribute, standing,
+};
 
 use super::Outcome;
 
@@ -57,10 +59,34 @@ struct Redistribute {
 #[serde(deny_unknown_fields)]
 struct AddHints {
     ratios: Option<ByZone<f64>>,
-    endpoints: ByZone<u32>,
+    endpoints: RawEndpoints,
     want: Value,
     #[serde(rename = "note", default)]
     _note: String,
+}
+
+/// Endpoints of a Service.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawEndpoints {
+    /// How many are ready, by zone.
+    Ready(ByZone<u32>),
+    /// One by one; `want` has the hints of those that are ready.
+    Each(Vec<RawEndpoint>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEndpoint {
+    zone: Option<String>,
+    /// `null`: not known, which counts as not ready.
+    #[serde(default = "ready")]
+    ready: Option<bool>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "serde wants the type of the field")]
+const fn ready() -> Option<bool> {
+    Some(true)
 }
 
 #[derive(Deserialize)]
@@ -74,12 +100,43 @@ struct SetNodes {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HintsByZone {
-    slice_hints: Vec<Option<String>>,
+    slice_hints: Vec<RawHint>,
     #[serde(default)]
     allocated: ByZone<u32>,
     #[serde(default)]
     max: ByZone<u32>,
     want: Option<ByZone<u32>>,
+    #[serde(rename = "note", default)]
+    _note: String,
+}
+
+/// An endpoint's hint.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawHint {
+    /// Of one that is ready.
+    Ready(Option<String>),
+    /// With its readiness.
+    Endpoint(RawHinted),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHinted {
+    hint: Option<String>,
+    #[serde(default = "ready")]
+    ready: Option<bool>,
+}
+
+impl RawHint {
+    const fn hint(&self) -> Option<&String> {
+        let (Self::Ready(hint) | Self::Endpoint(RawHinted { hint, .. })) = self;
+        hint.as_ref()
+    }
+
+    fn is_ready(&self) -> bool {
+        matches!(self, Self::Ready(_) | Self::Endpoint(RawHinted { ready: Some(true), .. }))
+    }
 }
 
 /// A zone of its own for every name, in the order of the names.
@@ -162,10 +219,15 @@ fn run_redistribute(row: &Redistribute) -> Result<(), String> {
 }
 
 fn run_add_hints(row: &AddHints) -> Result<(), String> {
-    let names = || row.endpoints.keys().chain(row.ratios.iter().flat_map(BTreeMap::keys));
-    let zones = Zones::of(names());
-    let endpoints: Vec<Option<ZoneId>> =
-        row.endpoints.iter().flat_map(|(zone, count)| std::iter::repeat_n(Some(zones.id(zone)), *count as usize)).collect();
+    let all: Vec<(Option<&String>, bool)> = match &row.endpoints {
+        RawEndpoints::Ready(zones) => {
+            zones.iter().flat_map(|(zone, count)| std::iter::repeat_n((Some(zone), true), *count as usize)).collect()
+        }
+        RawEndpoints::Each(all) => all.iter().map(|one| (one.zone.as_ref(), one.ready == Some(true))).collect(),
+    };
+    let zones = Zones::of(all.iter().filter_map(|(zone, _)| *zone).chain(row.ratios.iter().flat_map(BTreeMap::keys)));
+    let info = |&(zone, ready): &(Option<&String>, bool)| EndpointInfo { zone: zone.map(|zone| zones.id(zone)), ready };
+    let endpoints: Vec<EndpointInfo> = all.iter().map(info).collect();
     let found = hints(row.ratios.as_ref().map(|ratios| zones.ids(ratios)).as_ref(), &endpoints, None);
     match (&row.want, found) {
         (Value::String(want), Err(why))
@@ -175,7 +237,11 @@ fn run_add_hints(row: &AddHints) -> Result<(), String> {
         }
         (want @ Value::Object(_), Ok(found)) => {
             let want: ByZone<u32> = serde_json::from_value(want.clone()).map_err(|error| error.to_string())?;
-            same(&count(found), &zones.ids(&want))
+            let unready = endpoints.iter().zip(&found).find(|(endpoint, hint)| endpoint.ready != hint.is_some());
+            if let Some(wrong) = unready {
+                return Err(format!("found {wrong:?}; exactly those that are ready have hints"));
+            }
+            same(&count(found.into_iter().flatten()), &zones.ids(&want))
         }
         (want, found) => Err(format!("found {found:?}; wanted {want}")),
     }
@@ -200,9 +266,10 @@ fn run_set_nodes(row: &SetNodes) -> Result<(), String> {
 }
 
 fn run_hints_by_zone(row: &HintsByZone) -> Result<(), String> {
-    let names = row.slice_hints.iter().flatten().chain(row.allocated.keys()).chain(row.max.keys());
+    let names = row.slice_hints.iter().filter_map(RawHint::hint).chain(row.allocated.keys()).chain(row.max.keys());
     let zones = Zones::of(names);
-    let slice: Vec<Option<ZoneId>> = row.slice_hints.iter().map(|zone| zone.as_ref().map(|zone| zones.id(zone))).collect();
+    let hinted = |one: &RawHint| HintedEndpoint { hint: one.hint().map(|zone| zones.id(zone)), ready: one.is_ready() };
+    let slice: Vec<HintedEndpoint> = row.slice_hints.iter().map(hinted).collect();
     let found = standing(&slice, &zones.ids(&row.allocated), &zones.ids(&row.max));
     same(&found, &row.want.as_ref().map(|want| zones.ids(want)))
 }
