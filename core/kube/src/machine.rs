@@ -12,7 +12,9 @@ use zonefall_scenario::ids::NodeKey;
 /// Where a machine stands (`machinev1alpha1.MachinePhase`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Phase {
-    /// Asked for; its node has not joined yet.
+    /// Asked for; its node has not joined yet. A machine that no controller has looked at has an empty phase in the API; here machines are
+    /// pending from the first moment on, which counts the same (`getNumberOfMachinesInProgress`: what is neither Unknown nor Running).
+    #[serde(alias = "")]
     Pending,
     /// Its node is healthy.
     Running,

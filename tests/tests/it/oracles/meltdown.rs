@@ -38,44 +38,17 @@ struct Machine {
     /// Machines of all machine sets of a deployment count.
     #[serde(rename = "machine_set")]
     _machine_set: String,
-    phase: RawPhase,
+    phase: Phase,
     #[serde(default)]
     unknown_for_s: u64,
     #[serde(default)]
     preserved: bool,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-enum RawPhase {
-    /// Nobody has looked at it yet.
-    #[serde(rename = "")]
-    None,
-    Pending,
-    Running,
-    Unknown,
-    Failed,
-    Terminating,
-    CrashLoopBackOff,
-}
-
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 enum Want {
     Failed,
     Unknown,
-}
-
-impl From<RawPhase> for Phase {
-    fn from(raw: RawPhase) -> Self {
-        match raw {
-            // The simulator's machines are Pending from the first moment on.
-            RawPhase::None | RawPhase::Pending => Self::Pending,
-            RawPhase::Running => Self::Running,
-            RawPhase::Unknown => Self::Unknown,
-            RawPhase::Failed => Self::Failed,
-            RawPhase::Terminating => Self::Terminating,
-            RawPhase::CrashLoopBackOff => Self::CrashLoopBackOff,
-        }
-    }
 }
 
 pub(super) fn run(text: &str) -> Outcome {
@@ -89,9 +62,9 @@ pub(super) fn run(text: &str) -> Outcome {
 
 fn check(case: &Case) -> Result<(), String> {
     let target =
-        case.machines.first().filter(|machine| machine.phase == RawPhase::Unknown).ok_or("the first machine is not Unknown")?;
+        case.machines.first().filter(|machine| machine.phase == Phase::Unknown).ok_or("the first machine is not Unknown")?;
     let siblings = case.machines.iter().filter(|machine| machine.deployment == target.deployment);
-    let siblings: Vec<_> = siblings.map(|one| Sibling { phase: one.phase.into(), preserved: one.preserved }).collect();
+    let siblings: Vec<_> = siblings.map(|one| Sibling { phase: one.phase, preserved: one.preserved }).collect();
     let judgement = judge(Duration::from_secs(target.unknown_for_s), MachineTimers::default().health, &siblings, case.lock_held);
     let want = match case.want {
         Want::Failed => Judgement::Failed,
