@@ -1,7 +1,10 @@
 //! Hand-written record streams and the outages they must tell.
 
+mod rare;
+
 use std::sync::Arc;
 
+use crate::etcd::passive::PassiveRecord;
 use crate::ids::{ClientId, FaultId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kernel::time::Duration;
 use crate::observe::Observer;
