@@ -10,6 +10,7 @@
 //! | one active leader per lease | `one_leader.rs` | Kubernetes, "Leases" |
 //! | nodes are not over-committed | `capacity.rs` | Kubernetes, "Resource Management for Pods and Containers" |
 //! | one replacement at a time | `replacement.rs` | GEP-20, "Impact of a Zone Outage" |
+//! | machines stay within the maximum and the surge | `machine_limit.rs` | Kubernetes, "Deployments", section "Max Surge" |
 //! | required constraints hold when bound | `constraints.rs` | GEP-20, "Scheduling Control Plane Components" |
 //!
 //! ```text
@@ -23,6 +24,7 @@ mod budget;
 mod capacity;
 mod constraints;
 mod identity;
+mod machine_limit;
 mod objects;
 mod one_leader;
 mod one_node;
@@ -118,6 +120,7 @@ struct ClusterProperties {
     one_leader: one_leader::OneLeader,
     capacity: capacity::Capacity,
     replacement: replacement::Replacement,
+    machine_limit: machine_limit::MachineLimit,
     constraints: constraints::Constraints,
 }
 
@@ -155,6 +158,7 @@ impl KubeInvariants {
         check(&mut properties.one_leader, fact, &view, found);
         check(&mut properties.capacity, fact, &view, found);
         check(&mut properties.replacement, fact, &view, found);
+        check(&mut properties.machine_limit, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
         let spec = &scenario.kube.clusters[cluster];
         objects[cluster].record(fact, spec);

@@ -356,6 +356,24 @@ fn one_replacement_at_a_time() {
 }
 
 #[test]
+fn machines_stay_within_the_maximum_and_the_surge() {
+    let broken = ["machines stay within the maximum and the surge"];
+    let created = |suffix| Machine(machine(0, suffix), MachineFact::Created);
+    let other = |suffix| Machine(machine(1, suffix), MachineFact::Created);
+    // Three run, as many as there may be; a quarter more, rounded up, is the surge.
+    check(&[], &[created(3), other(0), other(1)], &[]);
+    check(&[created(3)], &[created(4)], &broken);
+    // A machine set of another template counts, and what is on its way out does not.
+    let newer = Machine(MachineName { template: 8, ..machine(0, 4) }, MachineFact::Created);
+    check(&[created(3)], &[newer], &broken);
+    check(&[created(3), phase(0, Phase::Terminating)], &[created(4)], &[]);
+    check(&[created(3), phase(0, Phase::Failed)], &[created(4)], &[]);
+    check(&[created(3), phase(0, Phase::Unknown)], &[created(4)], &broken);
+    check(&[created(3), phase(3, Phase::CrashLoopBackOff)], &[created(4)], &broken);
+    check(&[created(3), Machine(machine(0, 0), MachineFact::Removed)], &[created(4)], &[]);
+}
+
+#[test]
 fn required_constraints_hold_when_bound() {
     let broken = ["required constraints hold when bound"];
     check(&bound(spread(0), 0), &bound(spread(1), 1), &[]);
