@@ -124,6 +124,36 @@ fn an_api_is_judged_from_outside_and_comes_first_with_its_cause() {
 }
 
 #[test]
+fn an_api_is_judged_from_where_the_probe_stands() {
+    let unavailable_s = |probe: Option<&str>| {
+        let mut file = landscape_file(1);
+        if let Some(from) = probe {
+            file["probe"] = json!({"from": from});
+        }
+        let api = &ran(&file).api["shoot--garden--s"];
+        let rows: Vec<_> = api.vantages.iter().map(|row| (row.from.clone(), row.write_unavailable_s)).collect();
+        (api.write_unavailable_s, api.read_unavailable_s, rows)
+    };
+    let (worst, reads, rows) = unavailable_s(None);
+    assert!((300.0..310.0).contains(&worst) && (300.0..310.0).contains(&reads), "{worst}, {reads}");
+    for (probe, writes) in [("worst", worst), ("zb", worst), ("parent", worst), ("outside", worst), ("za", 0.0), ("best", 0.0)] {
+        let (found, _, from) = unavailable_s(Some(probe));
+        assert_eq!(found, writes, "from {probe}");
+        assert_eq!(from, rows, "what each vantage has does not depend on the probe: {probe}");
+    }
+}
+
+#[test]
+fn controllers_that_were_inactive_are_told_after_the_api_and_before_etcd() {
+    let verdict = landscape(1).verdict();
+    let said = "seed: API reads and writes were always available for clients outside za; inside it unavailable for 5 min. Inactive: gardenlet \
+                for 5.3 min and etcd-druid for 5.3 min.";
+    let at = verdict.lines().position(|line| line == said).unwrap_or_else(|| panic!("{verdict}"));
+    let etcd = verdict.lines().position(|line| line.contains("/etcd")).expect("etcd is told");
+    assert!(at < etcd, "{verdict}");
+}
+
+#[test]
 fn many_control_planes_are_summed_up_by_failure_tolerance() {
     let verdict = landscape(12).verdict();
     let said = "control planes: Failure tolerance none: API writes of 12 of 12 control planes were unavailable, median 5 min, longest 5 min;";

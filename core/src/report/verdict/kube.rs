@@ -272,6 +272,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn pods_that_are_pending_are_told_with_the_reason_that_most_have() {
+        let (cpu, taints) =
+            ("0/3 nodes are available: 3 Insufficient cpu", "0/3 nodes are available: 3 node(s) had untolerated taint(s)");
+        let told = |pending: &[&'static str]| {
+            let group = Group { control_planes: 2, pending: pending.to_vec(), ..Group::default() };
+            let said = group.describe(FailureTolerance::Zone);
+            let start = "Failure tolerance zone: API writes of all 2 control planes were always available; no pod was lost";
+            said.strip_prefix(start).unwrap_or_else(|| panic!("{said}")).to_owned()
+        };
+        assert_eq!(told(&[]), ".");
+        assert_eq!(told(&[cpu; 3]), format!("; 3 pods are pending: {cpu}."));
+        assert_eq!(told(&[taints, cpu, cpu, taints, cpu]), format!("; 5 pods are pending: {cpu} (2 of them for other reasons)."));
+    }
+
     fn late(from_s: f64, to_s: f64, share: f64, completed: bool) -> ApiOutageReport {
         let unavailable_s = (to_s - from_s) * share;
         let (verb, root_cause) = ("write".to_owned(), String::new());

@@ -64,7 +64,7 @@ fn stalls(seen: &Seen) -> Vec<(Time, u16)> {
 #[test]
 fn about_a_third_of_the_resources_stalls_until_the_keep_alive_ends() {
     let scenario = silenced(cluster(1), OTHER);
-    let (mut all, mut second) = (0, 0);
+    let (mut all, mut second, mut latest) = (0, 0, None);
     for seed in 0..40 {
         let stalls = stalls(&run(&scenario, seed));
         let (from, first) = stalls[0];
@@ -72,6 +72,10 @@ fn about_a_third_of_the_resources_stalls_until_the_keep_alive_ends() {
         assert!(from == at(100) && (7..=37).contains(&first), "seed {seed}: {stalls:?}");
         // All of them for 35 s, and after 40 s those alone that have dialled the same member again, in vain.
         assert!(stalls[1].0 >= at(135), "seed {seed}: {stalls:?}");
+        // The last word is at most 5 s old, so none waits for its keep-alive longer than 40 s; the first that are dialled again in vain
+        // are given up 20 s after 135 s.
+        assert!(stalls[1..].iter().all(|(when, _)| *when <= at(140) || *when >= at(155)), "seed {seed}: {stalls:?}");
+        latest = latest.max(stalls.iter().map(|(when, _)| *when).filter(|when| *when <= at(140)).max());
         let left = stalls.iter().rfind(|(when, _)| *when <= at(140)).expect("there are some").1;
         assert!(left <= first * 3 / 4, "seed {seed}: {stalls:?}");
         all += u32::from(first);
@@ -80,6 +84,7 @@ fn about_a_third_of_the_resources_stalls_until_the_keep_alive_ends() {
         let shares: Vec<Share> = run(&scenario, seed).shares(Verb::Write);
         assert_eq!(shares[0], part, "seed {seed}");
     }
+    assert!(latest > Some(at(139)), "some have heard of etcd right before: {latest:?}");
     // Four standard deviations of 2,640 draws.
     assert!((880 - 97..=880 + 97).contains(&all), "{all} of 2,640");
     let expected = all / 3;
