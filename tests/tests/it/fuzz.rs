@@ -131,7 +131,7 @@ fn planted_promise_before_the_sync_is_caught() {
 }
 
 /// `tests/regressions/<kind>/`.
-fn folder(kind: &str) -> PathBuf {
+pub(crate) fn folder(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(kind)
 }
 

@@ -11,13 +11,13 @@ use zonefall_core::report::Report;
 use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
-use zonefall_tests::asked;
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::kube::world;
+use zonefall_tests::{asked, is_deep};
 
 use crate::fuzz::judge::unexplained;
-use crate::fuzz::regressions;
+use crate::fuzz::{folder, regressions};
 
 /// Worlds whose files are checked.
 const WORLDS: u64 = 200;
@@ -117,7 +117,9 @@ fn generated_kubernetes_worlds_break_no_invariant() {
     let [usual, thorough] = SIMULATED;
     let all = of_numbers(&asked("ZONEFALL_WORLDS", usual, thorough), |number| {
         quietly(|| judge(&parsed(number))).unwrap_or_else(Err).map_err(|why| {
-            let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("world-{number}.json"));
+            // With `--deep` they are kept as regressions, as failing schedules are.
+            let kept = if is_deep() { folder("worlds") } else { PathBuf::from(env!("CARGO_TARGET_TMPDIR")) };
+            let file = kept.join(format!("world-{number}.json"));
             fs::write(&file, world(number).to_string()).expect("worlds that fail are kept");
             format!("world {number}: {why}\n  again: ZONEFALL_WORLDS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}", number + 1, file.display())
         })

@@ -222,8 +222,15 @@ fn ailments(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
     found
 }
 
+/// Always the same cases; with `cargo xtask test --deep` more, which no earlier commit had. `ZONEFALL_DEEP`, as that prints it, repeats them.
+fn cases() -> ProptestConfig {
+    let deep = std::env::var("ZONEFALL_DEEP").ok().map(|first| first.parse().expect("ZONEFALL_DEEP is a number"));
+    let (seed, cases) = deep.map_or((21, 64), |first| (first, 512));
+    ProptestConfig { rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(21), failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(cases())]
     #[test]
     fn what_broke_heals(seed: u64, world in any_world(), faults in prop::collection::vec(any_fault(), 1..8)) {
         let mut scenario = faults.iter().fold(world.scenario(), |scenario, fault| with_fault(scenario, *fault));
