@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::loss::{beside, quantile};
-use super::{Figure, Outcome, Row, files};
+use super::{Figure, Outcome, Place, Row, judged};
 use zonefall_core::client::record::{ClientRecord, RequestResult};
 use zonefall_core::ids::VolumeId;
 use zonefall_core::kernel::rng::{Purpose, Stream};
@@ -17,6 +17,8 @@ use zonefall_tests::laboratory::{SetUp, scenario};
 /// Runs of a row, one for each seed. The figures are medians over their windows.
 const SEEDS: u64 = 5;
 const WINDOW: Duration = Duration::from_secs(5);
+/// Of the leader's client, and of the follower's.
+const FIGURES: [[&str; 2]; 2] = [["leader's p50", "leader's p90"], ["follower's p50", "follower's p90"]];
 const BEGINS: Time = Time::from_nanos(5_000_000_000);
 
 /// What a run shows: per client (the leader's, the follower's) p50 and p90 of each window in ms, and seconds until another member led.
@@ -89,7 +91,7 @@ fn outcome(row: &Row) -> Outcome {
             let simulated = median(windows.map(|window| window[place]).collect());
             cells.push(format!("{measured} / {simulated:.1}"));
             if (simulated / measured - 1.0).abs() > 0.35 {
-                failures.push(format!("{name}'s {figure}"));
+                failures.push((FIGURES[client][place], format!("{:+.0} %", (simulated / measured - 1.0) * 100.0)));
             }
         }
     }
@@ -107,7 +109,7 @@ fn outcome(row: &Row) -> Outcome {
     let show = |after: Option<f64>| after.map_or_else(|| "stays".to_owned(), |after| format!("{after:.1} s"));
     cells.push(format!("{} / {}", show(measured), show(simulated)));
     if !agrees {
-        failures.push("leader".to_owned());
+        failures.push(("leader", String::new()));
     }
     let rates = format!("{} + {}/s", rate_per_s.unwrap_or(0.0), follower_rate_per_s.unwrap_or(0.0));
     let what = format!("{rates}, {} {} ms slow", slow.as_deref().unwrap_or_default(), fsync_extra_ms.unwrap_or(0.0));
@@ -115,6 +117,6 @@ fn outcome(row: &Row) -> Outcome {
 }
 
 /// Each row of each file.
-pub(super) fn outcomes() -> Vec<Outcome> {
-    files().values().flatten().filter(|row| row.set_up.slow.is_some()).map(outcome).collect()
+pub(super) fn outcomes() -> Vec<(Place, Outcome)> {
+    judged(|row| row.set_up.slow.is_some(), outcome)
 }
