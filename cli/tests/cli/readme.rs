@@ -26,7 +26,12 @@ fn the_readme_quotes_what_is_printed() {
 /// A directory with the files that README.md speaks of.
 fn workplace(readme: &str) -> PathBuf {
     let dir = super::temporary("readme");
-    let mine = readme.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("README.md shows a scenario");
+    let shown = |place: usize| {
+        let block = readme.split("```json\n").nth(place).and_then(|rest| rest.split("```").next());
+        block.expect("README.md shows a scenario")
+    };
+    let mine = shown(1);
+    std::fs::write(dir.join("shop.json"), shown(2)).expect("the file can be written");
     let file = |name: &str, change: &dyn Fn(&mut Value)| {
         let mut scenario: Value = serde_json::from_str(mine).expect("README.md's scenario is JSON");
         change(&mut scenario);
