@@ -31,10 +31,10 @@ pub(super) const PODS: usize = 1;
 const NONE: u8 = u8::MAX;
 
 /// Etcd tells a watch this often that nothing has changed (`--watch-progress-notify-interval`, as kubeadm sets it); the keep-alive of a
-/// connection counts from what was last heard. In whole seconds, so that those that end together are one event, and a part of a second
-/// that all connections of a server share, so that no controller acts at the same instant.
+/// connection counts from what was last heard. Connections of a server differ by whole seconds, so that those that end together are one
+/// event. All share a random part of a second, so that no controller acts at the same instant.
 const PROGRESS_S: u64 = 5;
-/// The event loop of a server sees the end of a dial up to this late (an assumption); no controller acts at the same instant.
+/// A server notices the end of a dial up to this late (an assumption), so that no controller acts at the same instant.
 const DIAL_SEEN: Duration = Duration::from_millis(1);
 
 /// The connections of one server.
@@ -97,7 +97,7 @@ impl Dialler<'_, '_> {
         self.ctx.draws(Purpose::Connection, ENTITY)
     }
 
-    /// A time below this one.
+    /// A random time, shorter than `of`.
     fn draw_part(&mut self, stream: Stream, of: Duration) -> Duration {
         Duration::from_nanos(self.draw(stream, of.as_nanos()))
     }

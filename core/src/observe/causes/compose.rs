@@ -1,7 +1,6 @@
 //! Clauses, and the order they are told in.
 
 use super::servers::{ApiOutage, ApiOutageKind, Servers};
-use super::work::PodEnd;
 use super::{BEFORE, Causes, EtcdHistory, Incident, Outage, after};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
@@ -160,13 +159,18 @@ impl Causes {
     fn changes<'a>(&'a self, outage: &'a Outage) -> impl Iterator<Item = (Time, Clause)> + 'a {
         let begins = self.begins(outage);
         let before = move || self.around(outage).filter(move |(at, _)| *at <= begins);
-        // A pod whose end was asked for, and that is gone: once.
-        let later = move |end: PodEnd, than: Time| {
-            before().any(|(at, other)| at > than && matches!(other, Incident::PodEnds(other) if other.is_of(end)))
-        };
+        // A pod that is asked to end, and that ends: once.
+        let later = move |than: Time, is_same: &dyn Fn(Incident) -> bool| before().any(|(at, other)| at > than && is_same(other));
         before().filter_map(move |(at, incident)| {
             let change = match incident {
-                Incident::PodEnds(end) if later(end, at) => return None,
+                Incident::PodEnds(end) if later(at, &|other| matches!(other, Incident::PodEnds(other) if other.is_of(end))) => {
+                    return None;
+                }
+                Incident::OrphanStops(orphan)
+                    if later(at, &|other| matches!(other, Incident::OrphanStops(other) if other == orphan)) =>
+                {
+                    return None;
+                }
                 Incident::PodEnds(end) => {
                     return Some((at, Clause { ends_pod: true, ..self.describe_end(end).into() }));
                 }
@@ -186,9 +190,8 @@ impl Causes {
 
     /// Where nothing has happened that could explain it.
     fn without_fault(&self, outage: &Outage) -> String {
-        // Members whose election timers are advanced when they start may replace the first leader at once.
         let cold = self.scenario.etcd[outage.cluster].initial_leader.is_none();
-        if cold && outage.from.since(Time::ZERO) <= BEFORE {
+        if cold && outage.from == Time::ZERO {
             return "the cluster starts without a leader".to_owned();
         }
         let returned = |(_, incident)| if let Incident::Serves(member) = incident { Some(member) } else { None };
@@ -197,8 +200,15 @@ impl Causes {
             (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
                 format!("{} came back in a later term", self.name(member))
             }
-            _ => self.standing(outage).unwrap_or_else(|| UNKNOWN.to_owned()),
+            _ => self.standing(outage).or_else(|| self.just_started(outage)).unwrap_or_else(|| UNKNOWN.to_owned()),
         }
+    }
+
+    /// The first leader of a cluster may be replaced at once: a member advances its election timer when it starts, and may campaign before it
+    /// receives the next heartbeat (etcd, `advanceTicks`).
+    fn just_started(&self, outage: &Outage) -> Option<String> {
+        let (cold, age) = (self.scenario.etcd[outage.cluster].initial_leader.is_none(), outage.from.since(Time::ZERO));
+        (cold && age <= BEFORE).then(|| format!("the cluster started without a leader {} before", text::duration(age)))
     }
 
     /// What goes on for longer than the last election: a change of membership not long ago, or parts that are busy or slow.

@@ -1,10 +1,10 @@
 //! What became of the servers of an API around an outage of it.
 
 use super::{BEFORE, Causes, Outage, after};
-use crate::ids::{KubeClusterId, MemberId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::record::{Replica, ServerFact, Verb};
-use crate::scenario::{ActiveFault, Hit, Impact, text};
+use crate::scenario::{ActiveFault, FaultTarget, Hit, Impact, Place, text};
 
 /// An outage of an API to explain.
 #[derive(Clone, Copy, Debug)]
@@ -69,17 +69,35 @@ impl Causes {
         self.servers.entry(cluster).or_default().extend(facts);
     }
 
-    /// A fault of a zone or a path under way, where nothing has hit a member: API servers and their clients are in other zones, too.
+    /// The latest fault under way of a zone where API servers may run, or of a path to it: no member of etcd need be there.
     pub(super) fn around_servers(&self, outage: &Outage) -> Option<String> {
-        outage.api?;
+        let hosts = self.host_zones(outage.api?, outage.cluster);
+        let zone = |place: Place| match place {
+            Place::Zone(zone) => zone,
+            Place::Node(node) => self.scenario.nodes[node].zone,
+        };
         let under_way = |fault: &ActiveFault, to: Option<Time>| fault.from <= outage.from && to.is_none_or(|to| to > outage.from);
         let may = |fault: &ActiveFault| {
             let hits = fault.fault.kind().hits();
             let network = matches!(fault.fault.kind().impact(), Impact::Stops | Impact::Cuts | Impact::SlowsNetwork);
-            network && hits.into_iter().any(|hit| matches!(hit, Hit::Zone(_) | Hit::Link(..)))
+            let is_near = |hit| match hit {
+                Hit::Zone(FaultTarget::Named(zone)) => hosts.contains(&zone),
+                Hit::Link(a, b) => hosts.contains(&zone(a)) || hosts.contains(&zone(b)),
+                _ => false,
+            };
+            network && hits.into_iter().any(is_near)
         };
         let mut faults = self.faults.iter().rev().filter(|(fault, to)| under_way(fault, *to) && may(fault));
         faults.next().map(|(fault, _)| fault.fault.kind().ongoing(&self.scenario))
+    }
+
+    /// Zones with nodes of the cluster that hosts the servers of an API: its own, or the seed's.
+    fn host_zones(&self, api: KubeClusterId, etcd: EtcdId) -> Vec<ZoneId> {
+        let model = &self.scenario.kube;
+        let host = &model.clusters[model.stateful_set_of(etcd).map_or(api, |(seed, _)| seed)];
+        let nodes = host.control_plane.iter().copied().chain(host.nodes.iter().map(|node| node.node));
+        let zones = nodes.map(|node| self.scenario.nodes[node].zone);
+        zones.chain(host.machine_deployments.iter().map(|deployment| deployment.zone)).collect()
     }
 
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.

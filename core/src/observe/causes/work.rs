@@ -53,7 +53,7 @@ pub(super) struct PodEnd {
 }
 
 /// A process whose pod was deleted while its node was out of reach, and that the kubelet stopped when it saw that.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OrphanStop {
     cluster: KubeClusterId,
     pod: PodName,
@@ -191,7 +191,8 @@ impl Causes {
         }
     }
 
-    /// A member stops, or its leader hands over to another to stop: its pod, or what is left of it, may have been terminating for long.
+    /// A member has stopped, or has stepped down and may be about to stop: its pod, or the process that is left of it, may have been
+    /// terminating for long. `stopped`: its process has ended.
     pub(super) fn stops_with_pod(&mut self, at: Time, member: MemberId, stopped: bool) {
         let name = text::member(&*self.scenario, member);
         let is_its = |cluster: KubeClusterId, pod: PodName| {
