@@ -93,9 +93,9 @@ pub(crate) struct Seen {
     pub(crate) live: u64,
     /// Whether an election was under way after the calm, and none after [`PATIENCE`].
     pub(crate) late: u64,
-    /// Whether it may have no leader: its voters race for terms ([`Watch::is_race_of_terms`]).
+    /// Whether it may have no leader: its voters race for terms ([`Watch::is_race_of_terms`]), or know only an older membership.
     pub(crate) races: u64,
-    /// Whether it may serve nothing: too many voters are being sent a database ([`Watch::may_lag`]).
+    /// Whether it may serve nothing: too many voters wait for what they are being sent ([`Watch::may_lag`]).
     pub(crate) sent: u64,
     /// Whether it may refuse what is put: a full database raised an alarm ([`Watch::alarm`]).
     pub(crate) full: u64,
@@ -216,7 +216,7 @@ struct Watch {
     behind: BTreeMap<MemberId, u64>,
     /// When the latest members were added.
     added: BTreeMap<MemberId, Time>,
-    /// Databases on their way, and messages that wait for lost packets: to whom, from whom, until when they may be.
+    /// Databases and delayed messages on their way: to whom, from whom, until when they may be.
     sends: BTreeMap<(MemberId, MemberId), Time>,
     /// Databases that each member has received in the calm.
     received: BTreeMap<MemberId, u32>,
