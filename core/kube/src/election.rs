@@ -1,7 +1,7 @@
 //! Leader election of a component: of its processes one holds the lease, and acts (`client-go/tools/leaderelection`).
 //!
 //! ```text
-//!  holder:  renews every 2 s ---- cannot for 10 s --> gives up, starts anew (as somebody else)
+//!  holder:  renews every 2 s ---- cannot for 10 s from its first attempt that fails --> gives up, starts anew (as somebody else)
 //!  others:  see the last renewal at one of their tries --15 s--> take the lease at their next try (2 to 4.4 s apart)
 //!  a holder that is asked to stop gives the lease away: others take it at their next try
 //! ```
@@ -19,6 +19,7 @@ use crate::ctx::ClusterCtx;
 use crate::event::KubeEvent;
 use crate::record::{KubeRecord, Replica};
 use crate::rule::leader_election::acquire;
+use crate::rule::leader_election::renew::Round;
 use crate::spec::Component;
 use crate::spec::routing::ApiToEtcd;
 use zonefall_kernel::periodic::Periodic;
@@ -154,8 +155,9 @@ impl Election {
             }
         });
         let [leases, pods] = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
-        let in_time = |time: &Duration| *time < ctx.spec.timers.renew_deadline;
-        Attachment { server, writes: leases.write.as_ref().is_some_and(in_time), acts: pods.write.filter(in_time) }
+        let timings = ctx.spec.timers.leader_election();
+        let writes = leases.write.is_some_and(|time| time < timings.request_timeout());
+        Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
     }
 
     /// A new process of a candidate becomes the client of one of the API servers.
@@ -218,7 +220,7 @@ impl Election {
             return;
         }
         self.renewed = last;
-        self.gives_up = Some(last + ctx.spec.timers.renew_deadline);
+        self.gives_up = Some(Round::after(last, &ctx.spec.timers.leader_election()).deadline);
         self.look_back(last, ctx);
     }
 
@@ -265,14 +267,18 @@ impl Election {
         }
     }
 
-    /// Tries that are due now.
+    /// Tries that are due now. One that lies in the past was made before the holder gave up: with such timings client-go has two leaders
+    /// until then ([`Timings::overlap`](crate::spec::leader_election::Timings::overlap)), and here the first of those waits for the holder.
     fn try_all(&mut self, ctx: &mut ClusterCtx<'_>) {
         let lasts = ctx.spec.timers.lease_duration;
-        let due = self.candidates.iter_mut().filter(|(_, candidate)| candidate.writes.is_some() && candidate.next <= ctx.now);
-        for (&key, candidate) in due {
-            // (A try while the holder had not given up yet lies in the past.)
-            let seen = *candidate.seen.get_or_insert(candidate.next);
-            if self.free || acquire::is_over(seen, lasts, candidate.next) {
+        let is_due = |one: &Candidate| one.writes.is_some() && one.next <= ctx.now;
+        let mut due: Vec<(Time, u32)> =
+            self.candidates.iter().filter(|(_, one)| is_due(one)).map(|(key, one)| (one.next, *key)).collect();
+        due.sort_unstable();
+        for (at, key) in due {
+            let candidate = self.candidates.get_mut(&key).expect("it is one of them");
+            let seen = *candidate.seen.get_or_insert(at);
+            if self.free || acquire::is_over(seen, lasts, at) {
                 return self.take(key, ctx.now, ctx);
             }
             candidate.step_to(seen + lasts, ctx);

@@ -93,6 +93,22 @@ impl Timings {
         self.lease_duration - self.renew_deadline
     }
 
+    /// A request for the lease that takes this long has failed (`NewFromKubeconfig`, client-go `resourcelock/interface.go`).
+    pub fn request_timeout(&self) -> Duration {
+        self.renew_deadline / 2
+    }
+
+    /// From when a leader that cannot renew its lease gives up until others may take it: a retry period and a renew deadline against a
+    /// lease duration after the last renewal (`renew`). Zero where others may take it sooner ([`Self::overlap`]).
+    pub fn margin(&self) -> Duration {
+        self.lease_duration - (self.renew_deadline + self.retry_period)
+    }
+
+    /// How long two processes may believe that they lead, because others may take the lease before the leader gives up.
+    pub fn overlap(&self) -> Duration {
+        self.renew_deadline + self.retry_period - self.lease_duration
+    }
+
     /// How long the API may be unavailable without a lease being lost, as library-go counts it: the renew deadline from the last success.
     /// (client-go counts it from the first attempt after that.)
     pub fn downtime(&self) -> Duration {
@@ -150,6 +166,17 @@ mod tests {
         ] {
             let (lease, renew, retry) = timings;
             assert_eq!(Timings::from_secs(lease, renew, retry).check(identity), expected, "{timings:?}");
+        }
+    }
+
+    #[test]
+    fn leader_gives_up_before_others_may_take_its_lease_but_for_long_retry_periods() {
+        for ((lease, renew, retry), margin, overlap) in
+            [((15, 10, 2), 3, 0), ((137, 107, 26), 4, 0), ((270, 240, 60), 0, 30), ((15, 10, 5), 0, 0)]
+        {
+            let timings = Timings::from_secs(lease, renew, retry);
+            let [margin, overlap] = [margin, overlap].map(Duration::from_secs);
+            assert_eq!((timings.margin(), timings.overlap()), (margin, overlap), "{timings:?}");
         }
     }
 

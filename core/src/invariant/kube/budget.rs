@@ -90,7 +90,8 @@ impl Budget {
     /// What was true until now may be true no more.
     fn note(&mut self, id: Id, count: i64, view: &View<'_>) {
         // A leader writes faster than this, or is none: so fast is the controller told.
-        let heard = view.spec().timers.renew_deadline;
+        let timers = &view.spec().timers;
+        let heard = timers.retry_period + timers.renew_deadline;
         let before = self.before.entry(id).or_default();
         if self.controller.now && self.controller.since + heard <= view.at {
             while before.front().is_some_and(|(until, _)| *until + heard < view.at) {

@@ -252,8 +252,8 @@ fn no_eviction_without_allowance() {
     // One that is not ready spends the allowance too, as soon as the controller must have heard of it.
     let unready = [three.as_slice(), &[Pod(web(2), Ready(false))]].concat();
     check(&unready, &evicted(0), &[]);
-    check_later(&unready, 11, &evicted(0), &broken);
-    check_later(&unready, 11, &evicted(2), &[]);
+    check_later(&unready, 13, &evicted(0), &broken);
+    check_later(&unready, 13, &evicted(2), &[]);
     // A controller that does not act hears of nothing; one that was just back, not yet.
     let deaf = [unready.as_slice(), &[ControllerActive(KCM, false)]].concat();
     check_later(&deaf, 100, &evicted(0), &[]);
@@ -279,7 +279,7 @@ fn no_eviction_without_allowance_of_a_budget_of_several_workloads() {
     check(&four, &[evicted(db(0)), evicted(spread(0))].concat(), &broken);
     let unready = [four.as_slice(), &[Pod(db(1), Ready(false))]].concat();
     check(&unready, &evicted(spread(0)), &[]);
-    check_later(&unready, 11, &evicted(spread(0)), &broken);
+    check_later(&unready, 13, &evicted(spread(0)), &broken);
     // One that is selected twice leaves by no eviction while it runs, and by any before it does.
     check(&serving(twice(0), 0), &evicted(twice(0)), &broken);
     check(&bound(twice(0), 0), &evicted(twice(0)), &[]);
@@ -316,10 +316,10 @@ fn one_active_leader_per_lease() {
     check(&start, &[Lease(KCM, None), ControllerActive(KCM, true)], &broken);
     check(&start, &[Lease(KCM, None), Lease(KCM, None)], &broken);
     check(&start, &[Lease(Component::Scheduler, Some(other)), ControllerActive(Component::Scheduler, true)], &[]);
-    // One that gave up at 0 s had last renewed its lease of 15 s at -10 s.
+    // One that gave up at 0 s had last renewed its lease of 15 s at -12 s.
     let given_up = [takes(one), Lease(KCM, None)];
-    check_later(&given_up, 4, &[takes(other)], &broken);
-    check_later(&given_up, 5, &[takes(other)], &[]);
+    check_later(&given_up, 2, &[takes(other)], &broken);
+    check_later(&given_up, 3, &[takes(other)], &[]);
     // A pod that is asked to stop gives it away.
     let pod = [bound(web(0), 0).as_slice(), &[takes(other)]].concat();
     check(&[pod.as_slice(), &[Lease(KCM, None)]].concat(), &[takes(one)], &broken);

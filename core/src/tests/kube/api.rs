@@ -179,7 +179,7 @@ fn nothing_is_decided_while_the_api_is_away() {
         // Longer: the process that leads then has seen no sign of the node, and waits for one as long as for any.
         let long = run(&without_quorum(scenario.clone(), CLUSTER, 150, 60), seed);
         let [_, (lost, None), (taken, Some(_))] = long.leases(Component::ControllerManager)[..] else { panic!("{long:#?}") };
-        assert!(lost > at(150 + 8) && lost <= at(150 + 10), "{lost:?}");
+        assert!(lost > at(150 + 10) && lost <= at(150 + 12), "{lost:?}");
         let back = long.availability(Verb::Write)[1].0;
         assert!(taken > back + secs(15) && taken < back + secs(15 + 9), "{back:?}, {taken:?}");
         assert_eq!(unknown(&long), taken + secs(120));
