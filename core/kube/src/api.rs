@@ -12,6 +12,7 @@
 
 mod access;
 mod connections;
+mod termination;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use zonefall_scenario::ids::{EtcdId, MemberId};
 pub use access::Access;
 use access::Answers;
 use connections::{Connections, Dialler, LEASES, PODS};
+use termination::Phase;
 
 /// etcd has this long to answer a readiness check (`healthcheckTimeout`).
 const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -51,8 +53,12 @@ pub struct Running<'a> {
     pub key: u32,
     /// Host that it runs on.
     pub host: HostId,
-    /// Clients are sent to it.
+    /// It answers clients that are connected to it.
     pub ready: bool,
+    /// What it says of itself (`/readyz`): etcd answers it, and it was not asked to stop.
+    pub readyz: bool,
+    /// It accepts connections.
+    pub listens: bool,
     /// The member of etcd that its connection for pods is with.
     pub watches: Option<u8>,
     connections: &'a Connections,
@@ -87,6 +93,10 @@ struct Server {
     answers: Answers,
     /// It has looked for the first time.
     has_begun: bool,
+    phase: Phase,
+    /// Fires when it accepts no connection any more.
+    close_timer: Timer,
+    /// It serves clients, as far as its kubelet knows.
     ready: bool,
     /// etcd answers its readiness check, or not, since then.
     checked: (bool, Time),
@@ -124,7 +134,7 @@ impl Api {
         let period = ctx.spec.timers.readiness_period;
         let phase = ctx.draws(Purpose::Phase, ENTITY + key).draw(0).below(period.as_nanos());
         let checks = Periodic::new(ctx.now + Duration::from_nanos(phase), period);
-        let (link_timer, check_timer) = (Timer::new(), Timer::new());
+        let [link_timer, close_timer, check_timer] = [Timer::new(), Timer::new(), Timer::new()];
         let mut server = Server {
             replica,
             host,
@@ -132,6 +142,8 @@ impl Api {
             link_timer,
             answers: Answers::default(),
             has_begun: false,
+            phase: Phase::Serves,
+            close_timer,
             ready: false,
             checked: (false, ctx.now),
             checks,
@@ -147,13 +159,6 @@ impl Api {
         self.servers.insert(key, Box::new(server));
     }
 
-    /// A server was asked to stop.
-    pub fn stop(&self, key: u32, ctx: &mut ClusterCtx<'_>) {
-        if let Some(server) = self.servers.get(&key) {
-            ctx.record(KubeRecord::ApiServer(server.replica, ServerFact::Stops));
-        }
-    }
-
     /// A server is gone.
     pub fn remove(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.remove(&key) {
@@ -167,6 +172,8 @@ impl Api {
             key: *key,
             host: server.host,
             ready: server.ready,
+            readyz: server.readyz(),
+            listens: server.phase.listens(),
             watches: server.connections.member(PODS),
             connections: &server.connections,
         })
@@ -331,7 +338,8 @@ impl Server {
     fn turns(&self, ctx: &ClusterCtx<'_>) -> Option<Time> {
         let (checked, since) = self.checked;
         let failures = if checked { 0 } else { FAILURES - 1 };
-        (checked != self.ready).then(|| self.checks.after(since) + ctx.spec.timers.readiness_period * failures)
+        (checked != self.ready && self.phase.listens())
+            .then(|| self.checks.after(since) + ctx.spec.timers.readiness_period * failures)
     }
 
     fn set_ready(&mut self, key: u32, ready: bool, ctx: &mut ClusterCtx<'_>) {
@@ -344,6 +352,9 @@ impl Server {
     fn arm(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         if let Some((at, generation)) = self.link_timer.rearm(self.connections.next()) {
             ctx.schedule(at, KubeEvent::Link { server: key, generation });
+        }
+        if let Some((at, generation)) = self.close_timer.rearm(self.phase.next()) {
+            ctx.schedule(at, KubeEvent::Closes { server: key, generation });
         }
         let next = if ctx.stepping == Stepping::EveryEvent { Some(self.checks.after(ctx.now)) } else { self.turns(ctx) };
         if let Some((at, generation)) = self.check_timer.rearm(next) {

@@ -72,6 +72,7 @@ impl Control {
         match event {
             KubeEvent::Link { server, generation } => self.api.redial(server, generation, ctx),
             KubeEvent::Readiness { server, generation } => self.api.check(server, generation, ctx),
+            KubeEvent::Closes { server, generation } => self.api.close(server, generation, ctx),
             KubeEvent::ControlPlane { host, generation } => {
                 if self.hosts[host as usize].start.fires(generation) {
                     self.on_host(host, ProcessChange::Runs, ctx);

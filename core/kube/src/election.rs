@@ -145,15 +145,16 @@ impl Election {
         let is_local = ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
         let choice = api.choice(candidate.host, is_local, ctx.net);
         let host = candidate.host;
-        let server = candidate.server.filter(|server| choice.contains(server)).or_else(|| match &choice[..] {
-            [] => None,
-            [only] => Some(*only),
-            several => {
-                self.servers += 1;
-                let drawn = self.draw(self.servers, Purpose::Connection, ctx).below(several.len() as u64);
-                Some(several[drawn as usize])
-            }
-        });
+        let server =
+            candidate.server.filter(|server| choice.contains(server)).or_else(|| match &api.for_new_connections(&choice)[..] {
+                [] => None,
+                [only] => Some(*only),
+                several => {
+                    self.servers += 1;
+                    let drawn = self.draw(self.servers, Purpose::Connection, ctx).below(several.len() as u64);
+                    Some(several[drawn as usize])
+                }
+            });
         let [leases, pods] = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
         let timings = ctx.spec.timers.leader_election();
         let writes = leases.write.is_some_and(|time| time < timings.request_timeout());

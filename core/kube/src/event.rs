@@ -65,6 +65,13 @@ pub enum KubeEvent {
         /// Generation of the timer.
         generation: Generation,
     },
+    /// An API server that was asked to stop accepts no connection any more.
+    Closes {
+        /// Key of the API server.
+        server: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// The programs of a control plane's host run again.
     ControlPlane {
         /// Place of the host in the cluster's control plane.

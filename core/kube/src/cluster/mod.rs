@@ -218,7 +218,7 @@ impl KubeCluster {
                     kubelet.process(pod, generation, store, ctx);
                 }
             }
-            KubeEvent::Link { .. } | KubeEvent::Readiness { .. } | KubeEvent::ControlPlane { .. } => {
+            KubeEvent::Link { .. } | KubeEvent::Readiness { .. } | KubeEvent::Closes { .. } | KubeEvent::ControlPlane { .. } => {
                 self.control.handle(event, ctx);
                 self.access_changed(ctx);
             }

@@ -80,6 +80,15 @@ fn workload<'a>(name: PodName, ctx: &ClusterCtx<'a>) -> &'a Workload {
     &ctx.spec.workloads[name.workload]
 }
 
+/// How long a process that was asked to stop goes on before it begins to.
+fn shutdown_delay(workload: &Workload, ctx: &ClusterCtx<'_>) -> Duration {
+    let delay = match workload.role {
+        Role::ApiServer(cluster) => ctx.scenario.kube.clusters[cluster].shutdown_delay,
+        Role::Controller(..) | Role::Etcd(_) | Role::Other => None,
+    };
+    delay.unwrap_or(Duration::ZERO)
+}
+
 /// The etcd member that a pod with its present volume is.
 fn member(name: PodName, store: &Store, ctx: &ClusterCtx<'_>) -> Option<MemberId> {
     let workload = workload(name, ctx);
@@ -222,7 +231,7 @@ impl Processes {
         let takes = match self.serves(id, ctx) {
             Some(true) => grace,
             Some(false) => Duration::ZERO,
-            None => workload(name, ctx).stop.min(grace),
+            None => (shutdown_delay(workload(name, ctx), ctx) + workload(name, ctx).stop).min(grace),
         };
         self.turn(id, State::Stopping, takes, ctx);
         self.report_status(id, Run::Stops, ctx);

@@ -111,6 +111,9 @@ pub struct KubeClusterSpec {
     pub routing: Routing,
     /// Resources, built in and custom, that its API servers keep: each with a connection to etcd of its own. At least two.
     pub resources: u16,
+    /// From SIGTERM until its API servers accept no connection (`--shutdown-delay-duration`); they still answer requests in flight until they
+    /// are gone. `None`: they serve until they are gone.
+    pub shutdown_delay: Option<Duration>,
     /// Its timers.
     pub timers: Timers,
     /// What asks its API, where that is counted.

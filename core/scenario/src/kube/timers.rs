@@ -70,7 +70,8 @@ pub struct Timers {
     // Leader election.
     /// Others wait this long for the holder of a lease (`leaderElection.leaseDuration`).
     pub lease_duration: Duration,
-    /// A holder that could not renew its lease for this long gives up (`leaderElection.renewDeadline`); less than the lease.
+    /// A holder whose attempts to renew its lease fail gives up after this, from the first of them (`leaderElection.renewDeadline`); less
+    /// than the lease.
     pub renew_deadline: Duration,
     /// Between two tries of a holder; others add up to 1.2 times as much (`leaderElection.retryPeriod`).
     pub retry_period: Duration,

@@ -8,7 +8,7 @@ use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
 use crate::kube::taints::Effect;
 use crate::units::int_or_percent::IntOrPercent;
-use crate::units::{Bandwidth, Name, Size};
+use crate::units::{Bandwidth, Name, Size, Span};
 
 /// A cluster that hosts control planes of shoots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -142,11 +142,16 @@ pub struct RawApiServers {
     /// Number of resources that CustomResourceDefinitions add.
     #[schemars(range(max = 10_000), extend("x-source" = "none: kubernetes#111476 has 1,878"))]
     pub custom_resources: u16,
+    /// Time from the request to stop until an API server accepts no connection any more and asks its clients to leave
+    /// (`shutdown-delay-duration`). Until then it serves, but says that it is not ready. Only of API servers that are pods: those on
+    /// hosts are not asked to stop here. A delay longer than the pod's `pod_grace` is cut short by it.
+    #[schemars(extend("x-max" = "1d", "x-default" = "serves until its process ends", "x-source" = "kubernetes: --shutdown-delay-duration, 0s; OpenShift 70s"))]
+    pub shutdown_delay: Option<Span>,
 }
 
 impl Default for RawApiServers {
     fn default() -> Self {
-        Self { built_in_resources: 66, custom_resources: 0 }
+        Self { built_in_resources: 66, custom_resources: 0, shutdown_delay: None }
     }
 }
 

@@ -99,7 +99,7 @@ spans! {
     readiness_period => readiness_period: "10s", "assumed";
     /// Time that candidates wait before they acquire an unrenewed lease.
     lease_duration => lease_duration: "15s", "kubernetes: leaderElection.leaseDuration";
-    /// Time without a successful renewal after which a leader gives up its lease; less than `lease_duration`.
+    /// Time after which a leader whose attempts to renew its lease fail gives it up, from the first of them; less than `lease_duration`.
     renew_deadline => renew_deadline: "10s", "kubernetes: leaderElection.renewDeadline";
     /// Time between two renewal attempts of a leader; less than `renew_deadline`. Candidates add a jitter of up to 1.2 times this.
     retry_period => retry_period: "2s", "kubernetes: leaderElection.retryPeriod";

@@ -367,6 +367,7 @@ impl ShootPlacement<'_> {
             control_plane_namespaces: Vec::new(),
             routing: Routing::default(),
             resources: entry.api_servers.resources(),
+            shutdown_delay: entry.api_servers.shutdown_delay.map(|span| span.0),
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),

@@ -149,6 +149,10 @@ impl Builder<'_, '_> {
         let routing = routing(ctx, raw, path);
         let timers = raw.timers.timers();
         leases(ctx, &format!("{path}.timers"), &timers);
+        if let Some(delay) = raw.api_servers.shutdown_delay {
+            let expected = "no delay: its API servers run on hosts, where nothing asks them to stop";
+            ctx.error(&format!("{path}.api_servers.shutdown_delay"), quoted(delay), expected);
+        }
         let hosts = self.hosts(&zones);
         let etcd = self.etcd(&hosts, members, etcd_names);
         let name = raw.name.to_string();
@@ -172,6 +176,7 @@ impl Builder<'_, '_> {
             control_plane_namespaces: Vec::new(),
             routing,
             resources: raw.api_servers.resources(),
+            shutdown_delay: None,
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),

@@ -115,6 +115,7 @@ fn scenario() -> Scenario {
         control_plane_namespaces: Vec::new(),
         routing: Routing::default(),
         resources: 66,
+        shutdown_delay: None,
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),

@@ -174,6 +174,8 @@ fn lost(fact: ServerFact, before: Option<&'static str>, resources: u16) -> Optio
     match fact {
         ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
         ServerFact::Stalled(count) if count == resources => Some(DISCONNECTED),
+        // It has closed, as it was asked to.
+        ServerFact::Ready(false) if before == Some(STOPPED) => before,
         // It has not been ready yet.
         ServerFact::Runs | ServerFact::Ready(false) => Some(NOT_READY),
         ServerFact::Stalled(_) => before.filter(|lost| *lost != DISCONNECTED),

@@ -19,6 +19,7 @@ mod rollouts;
 mod scheduling;
 mod stacked;
 mod stalls;
+mod termination;
 mod timing;
 mod traffic;
 mod volumes;

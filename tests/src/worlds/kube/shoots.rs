@@ -18,6 +18,9 @@ pub(super) fn file(shoot: &Shoot, dice: &mut Dice) -> Value {
     }
     if dice.percent(20) {
         file["api_servers"] = api_servers(dice);
+        if dice.percent(40) {
+            file["api_servers"]["shutdown_delay"] = json!(format!("{}s", dice.between(0, 90)));
+        }
     }
     if shoot.used {
         file["use"] = usage(dice);
