@@ -4,6 +4,7 @@
 //! record. Each subsystem declares its own records; this is all of them together. The trace hash is taken over all but
 //! [`EtcdRecord::Raft`], which exists for the invariants alone.
 
+use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{FaultId, KubeClusterId, NodeId};
 use crate::kube::record::KubeRecord;
@@ -33,6 +34,8 @@ pub enum Record {
     Client(ClientRecord),
     /// Something happened in a Kubernetes cluster.
     Kube(KubeClusterId, KubeRecord),
+    /// Something happened on the ways to a cluster's API servers.
+    Access(KubeClusterId, AccessRecord),
     /// Something happened in a seed because of Gardener.
     Gardener(KubeClusterId, GardenerRecord),
 }
@@ -52,5 +55,11 @@ impl From<ClientRecord> for Record {
 impl From<(KubeClusterId, KubeRecord)> for Record {
     fn from((cluster, record): (KubeClusterId, KubeRecord)) -> Self {
         Self::Kube(cluster, record)
+    }
+}
+
+impl From<(KubeClusterId, AccessRecord)> for Record {
+    fn from((cluster, record): (KubeClusterId, AccessRecord)) -> Self {
+        Self::Access(cluster, record)
     }
 }

@@ -224,6 +224,7 @@ impl Run {
             migrations: kube.migrations(now),
             services: kube.services(now),
             hints: kube.hints(now),
+            access: self.observers.access.rows(now),
             failback: failback(
                 self.simulation.kube_clusters(),
                 self.simulation.scenario(),

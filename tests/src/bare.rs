@@ -71,6 +71,7 @@ impl Bare {
             faults: Vec::new(),
             random_faults: Vec::new(),
             operations: Vec::new(),
+            load_balancers: Vec::new().into(),
             maintenance: Vec::new(),
             probe: Probe { from: ProbeFrom::Worst, deadline: Duration::from_secs(2) },
             expect: Vec::new(),

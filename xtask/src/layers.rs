@@ -27,7 +27,7 @@ const PACKAGES: [(&str, &[&str]); 10] = [
     ("cloud", &["kernel", "scenario"]),
     ("etcd", &["kernel", "network", "scenario"]),
     ("kube", &["cloud", "kernel", "network", "scenario"]),
-    ("access", &["kernel"]),
+    ("access", &["kernel", "kube", "network", "scenario"]),
     ("autoscaler", &["kernel", "kube", "network", "scenario"]),
     ("gardener", &["cloud", "etcd", "kernel", "kube", "network", "scenario"]),
     ("core", &["access", "autoscaler", "cloud", "etcd", "gardener", "kernel", "kube", "network", "scenario"]),

@@ -42,6 +42,10 @@ pub enum Purpose {
     Fault = 13,
     /// Which of several connections something goes over, and which server one is with.
     Connection = 14,
+    /// What a load balancer, or who dials one, picks.
+    Balancer = 15,
+    /// How a client of an API goes about it.
+    ApiClient = 16,
 }
 
 /// A stream of independent draws, addressed by number.

@@ -55,6 +55,8 @@ pub struct Running<'a> {
     pub host: HostId,
     /// It answers clients that are connected to it.
     pub ready: bool,
+    /// etcd answers what it asks for leases.
+    pub answers: bool,
     /// What it says of itself (`/readyz`): etcd answers it, and it was not asked to stop.
     pub readyz: bool,
     /// It accepts connections.
@@ -172,6 +174,7 @@ impl Api {
             key: *key,
             host: server.host,
             ready: server.ready,
+            answers: server.answers.leases.write.is_some(),
             readyz: server.readyz(),
             listens: server.phase.listens(),
             watches: server.connections.member(PODS),

@@ -3,7 +3,7 @@
 //! They run on the hosts of the control plane, or are pods of another cluster, or of this one, which tells of them ([`ProcessStatus`]).
 
 use crate::api::Api;
-use crate::ctx::{ClusterCtx, ProcessChange, ProcessStatus, Program};
+use crate::ctx::{ApiClient, ClusterCtx, ProcessChange, ProcessStatus, Program};
 use crate::election::Election;
 use crate::event::KubeEvent;
 use crate::record::Replica;
@@ -16,6 +16,10 @@ use zonefall_network::{HostId, Network};
 #[derive(Clone, Copy, Debug)]
 struct Host {
     powered: bool,
+    /// Its programs run, but for an API server that is killed.
+    runs: bool,
+    /// Faults that keep its API server killed.
+    killed: u16,
     /// Fires when its programs run again.
     start: Timer,
 }
@@ -32,7 +36,7 @@ pub struct Control {
 impl Control {
     /// Nothing runs yet but what was there before: hosts with power.
     pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
-        let hosts = vec![Host { powered: true, start: Timer::new() }; ctx.spec.control_plane.len()];
+        let hosts = vec![Host { powered: true, runs: false, killed: 0, start: Timer::new() }; ctx.spec.control_plane.len()];
         let mut control =
             Self { api: Api::new(ctx.spec.timers.api_overhead), elections: Component::ALL.map(Election::new), hosts };
         for index in 0..control.hosts.len() as u32 {
@@ -87,15 +91,36 @@ impl Control {
 
     fn on_host(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
         let node = ctx.spec.control_plane[index as usize];
+        self.hosts[index as usize].runs = process == ProcessChange::Runs;
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
         // What the cluster runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
         let is_pod =
             |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
         let on_hosts = ctx.spec.components.iter().copied().filter(|component| !is_pod(*component));
         let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
-        for program in std::iter::once(Program::ApiServer).chain(controllers) {
+        let server = (self.hosts[index as usize].killed == 0).then_some(Program::ApiServer);
+        for program in server.into_iter().chain(controllers) {
             self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
         }
+    }
+
+    /// The API server on a host is killed, or may run again: one fault more or less keeps it down.
+    pub fn kill_api_server(&mut self, index: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
+        let host = &mut self.hosts[index as usize];
+        let before = host.killed;
+        host.killed = if killed { before + 1 } else { before - 1 };
+        if host.runs && (before == 0) != (host.killed == 0) {
+            let node = ctx.spec.control_plane[index as usize];
+            let (replica, host) = (Replica::Host(node), Network::host_of(node));
+            let process = if killed { ProcessChange::Gone(StopReason::Killed) } else { ProcessChange::Runs };
+            let program = Program::ApiServer;
+            self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
+        }
+    }
+
+    /// Processes of components that elect their leaders, and where they run.
+    pub fn candidates(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
+        self.elections.iter().flat_map(Election::candidates)
     }
 
     /// Hears of a process.

@@ -3,6 +3,8 @@
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::KubeEvent;
 use crate::name::PodName;
 use crate::record::{KubeRecord, Replica, Verb};
@@ -13,9 +15,10 @@ use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::traced;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, MemberId, PodId};
+use zonefall_scenario::ids::{EtcdId, KubeClusterId, MemberId, NodeKey, PodId};
 use zonefall_scenario::{Scenario, Vantage};
 
 /// What etcd answers, and when: the storage of an API.
@@ -48,6 +51,49 @@ pub trait Storage: Debug {
     fn snapshot_bytes(&self, etcd: EtcdId, now: Time, net: &Network) -> Option<u64>;
 }
 
+/// A program that asks the API of its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ApiClient {
+    /// The kubelet of a node.
+    Kubelet(NodeKey),
+    /// A process of a component that elects its leader, by its key.
+    Candidate(Component, u32),
+}
+
+traced! { enum ApiClient { Kubelet(node) = 0, Candidate(component, key) = 1 } }
+
+/// Where the requests of a client go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Straight to the nearest server that answers; a component on a host of the control plane, to the server there (kubeadm) or to any.
+    Nearest,
+    /// To one server, over a connection that is open.
+    Server {
+        /// Key of the server.
+        key: u32,
+        /// Time of the way there and back.
+        way: Duration,
+    },
+    /// Nowhere: it has no connection that carries them.
+    Nowhere,
+}
+
+/// Which API server each client reaches.
+pub trait ApiPath: Debug {
+    /// Where the requests of a client go now.
+    fn route(&self, cluster: KubeClusterId, client: ApiClient) -> Route;
+}
+
+/// Every client goes to the nearest server.
+#[derive(Clone, Copy, Debug)]
+pub struct NearestServer;
+
+impl ApiPath for NearestServer {
+    fn route(&self, _: KubeClusterId, _: ApiClient) -> Route {
+        Route::Nearest
+    }
+}
+
 /// Where events and records go.
 pub trait KubeOutbox: Outbox<(KubeClusterId, KubeEvent), (KubeClusterId, KubeRecord)> {
     /// Tells a fact of a controller that Kubernetes does not know, in the same order.
@@ -65,6 +111,8 @@ pub struct KubeEffects {
     pub deleted_vms: Vec<HostId>,
     /// Clusters whose API answers a kubelet from now on, or no longer.
     pub kubelets_changed: Vec<KubeClusterId>,
+    /// Clusters with [`KubeClusterSpec::access`] whose API servers, or whose clients, may be others than before.
+    pub servers_changed: Vec<KubeClusterId>,
 }
 
 impl KubeEffects {
@@ -74,6 +122,7 @@ impl KubeEffects {
             && self.hinted.is_empty()
             && self.deleted_vms.is_empty()
             && self.kubelets_changed.is_empty()
+            && self.servers_changed.is_empty()
     }
 }
 
@@ -123,6 +172,8 @@ pub struct KubeCtx<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub storage: &'a dyn Storage,
+    /// Ways to API servers.
+    pub path: &'a dyn ApiPath,
     /// Where machines and volumes come from.
     pub cloud: &'a mut Cloud,
     /// What controllers that Kubernetes does not know share over all clusters.
@@ -154,6 +205,8 @@ pub struct ClusterCtx<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub storage: &'a dyn Storage,
+    /// Ways to API servers.
+    pub path: &'a dyn ApiPath,
     /// Where machines and volumes come from.
     pub cloud: &'a mut Cloud,
     /// What controllers that Kubernetes does not know share over all clusters.

@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use crate::api::Api;
-use crate::ctx::ClusterCtx;
+use crate::ctx::{ApiClient, ClusterCtx, Route};
 use crate::event::KubeEvent;
 use crate::record::{KubeRecord, Replica};
 use crate::rule::leader_election::acquire;
@@ -140,25 +140,40 @@ impl Election {
 
     /// What a candidate gets from its API server, or from the next one, where it is sent to its own no more.
     fn attach(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) -> Attachment {
+        let (server, [leases, pods]) = match ctx.path.route(ctx.cluster, ApiClient::Candidate(self.component, key)) {
+            Route::Nearest => {
+                let server = self.nearest(key, api, ctx);
+                let host = self.candidates[&key].host;
+                (server, server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net)))
+            }
+            Route::Server { key, way } => (Some(key), api.access_over(key, way)),
+            Route::Nowhere => (None, Default::default()),
+        };
+        let timings = ctx.spec.timers.leader_election();
+        let writes = leases.write.is_some_and(|time| time < timings.request_timeout());
+        Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
+    }
+
+    /// The API server of a candidate, or the next one, where it is sent to its own no more.
+    fn nearest(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) -> Option<u32> {
         let candidate = &self.candidates[&key];
         // kubeadm points the programs of a host at the API server on it.
         let is_local = ctx.spec.routing.api_to_etcd == ApiToEtcd::Local;
         let choice = api.choice(candidate.host, is_local, ctx.net);
-        let host = candidate.host;
-        let server =
-            candidate.server.filter(|server| choice.contains(server)).or_else(|| match &api.for_new_connections(&choice)[..] {
-                [] => None,
-                [only] => Some(*only),
-                several => {
-                    self.servers += 1;
-                    let drawn = self.draw(self.servers, Purpose::Connection, ctx).below(several.len() as u64);
-                    Some(several[drawn as usize])
-                }
-            });
-        let [leases, pods] = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
-        let timings = ctx.spec.timers.leader_election();
-        let writes = leases.write.is_some_and(|time| time < timings.request_timeout());
-        Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
+        candidate.server.filter(|server| choice.contains(server)).or_else(|| match &api.for_new_connections(&choice)[..] {
+            [] => None,
+            [only] => Some(*only),
+            several => {
+                self.servers += 1;
+                let drawn = self.draw(self.servers, Purpose::Connection, ctx).below(several.len() as u64);
+                Some(several[drawn as usize])
+            }
+        })
+    }
+
+    /// Its processes, and where they run.
+    pub fn candidates(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
+        self.candidates.iter().map(|(key, candidate)| (ApiClient::Candidate(self.component, *key), candidate.host))
     }
 
     /// A new process of a candidate becomes the client of one of the API servers.

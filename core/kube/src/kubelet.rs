@@ -5,7 +5,7 @@
 //! can renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
 
 use crate::api::Api;
-use crate::ctx::ClusterCtx;
+use crate::ctx::{ApiClient, ClusterCtx};
 use crate::event::KubeEvent;
 use crate::name::{MachineName, PodName};
 use crate::node::process::Processes;
@@ -134,6 +134,11 @@ impl Kubelet {
         ctx.fx.kubelets_changed.push(ctx.cluster);
     }
 
+    /// Where it runs, while it does.
+    pub fn runs_on(&self) -> Option<HostId> {
+        self.booted.then_some(self.host)
+    }
+
     /// Where it runs, while the API answers it.
     pub fn connected_from(&self) -> Option<HostId> {
         self.connected.map(|_| self.host)
@@ -164,7 +169,8 @@ impl Kubelet {
 
     /// Looks whether the API answers it.
     pub fn look(&mut self, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
-        let reaches = self.booted && api.access(self.host, ctx.net).write.is_some();
+        let route = ctx.path.route(ctx.cluster, ApiClient::Kubelet(self.key));
+        let reaches = self.booted && api.leases_over(route, self.host, ctx.net).write.is_some();
         if reaches == self.connected.is_some() {
             return;
         }

@@ -18,7 +18,7 @@ pub mod vantage;
 pub mod wire;
 
 use zonefall_kernel::time::Duration;
-use zonefall_scenario::ids::{FaultId, NodeId, TiVec, ZoneId};
+use zonefall_scenario::ids::{BalancerId, FaultId, NodeId, TiVec, ZoneId};
 use zonefall_scenario::{Direction, LinkChange, Path, Place, Scenario, network_card};
 
 /// A host: a node, the unnamed machine of a client, or a machine that a cloud has made since.
@@ -61,14 +61,17 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a scenario, whole. Hosts are its nodes, then one for each client that names no node.
+    /// The network of a scenario, whole. Hosts are its nodes, then one for each client that names no node, then the nodes of its load
+    /// balancers.
     pub fn new(scenario: &Scenario) -> Self {
         let machines = scenario.nodes.iter().map(|node| (node.zone, node.card_bytes_per_s));
         let clients = scenario.clients.iter().map(|client| (client.zone, network_card::DEFAULT));
+        let balancers = scenario.load_balancers.iter().flat_map(|balancer| &balancer.zones);
+        let balancers = balancers.map(|zone| (*zone, network_card::DEFAULT));
         let host = |(zone, card_bytes_per_s)| Host { zone, card_bytes_per_s, powered_off: 0, cut_in: 0, cut_out: 0 };
         let zones = scenario.zones.len();
         Self {
-            hosts: machines.chain(clients).map(host).collect(),
+            hosts: machines.chain(clients).chain(balancers).map(host).collect(),
             zones,
             regions: scenario.zones.iter().map(|zone| zone.region).collect(),
             usual: scenario.network.paths.clone(),
@@ -87,6 +90,13 @@ impl Network {
     /// The host of a node.
     pub const fn host_of(node: NodeId) -> HostId {
         HostId(node.0)
+    }
+
+    /// The hosts of a load balancer's nodes, in the order of its zones.
+    pub fn hosts_of_balancer(balancer: BalancerId, scenario: &Scenario) -> Vec<HostId> {
+        let before = scenario.load_balancers.iter().take(usize::from(balancer)).map(|other| other.zones.len()).sum::<usize>();
+        let first = scenario.nodes.len() + scenario.clients.len() + before;
+        (first..first + scenario.load_balancers[balancer].zones.len()).map(HostId::from).collect()
     }
 
     /// A new host, as dark as its zone is, whose network card carries so many bytes per second.

@@ -36,6 +36,7 @@ index_vectors! {
     WorkloadId(u32),
     ServiceId(u16),
     MachineDeploymentId(u16),
+    BalancerId(u16),
 }
 
 /// A zone: an index into [`Scenario::zones`](crate::Scenario::zones).
@@ -92,6 +93,10 @@ pub struct ServiceId(pub u16);
 /// Machines of a cluster that stand for each other: an index into [`KubeClusterSpec::machine_deployments`](crate::kube::KubeClusterSpec::machine_deployments).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MachineDeploymentId(pub u16);
+
+/// A load balancer in front of API servers: an index into [`Scenario::load_balancers`](crate::Scenario::load_balancers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BalancerId(pub u16);
 
 /// A pod of a cluster, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

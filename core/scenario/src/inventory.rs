@@ -3,8 +3,9 @@
 
 use std::ops::Deref;
 
+use crate::access::LoadBalancer;
 use crate::etcd::{EtcdClusterSpec, Member};
-use crate::ids::{EtcdId, MemberId, NodeId, TiSlice, VolumeId, ZoneId};
+use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, TiSlice, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::topology::{Node, Volume, Zone};
 
@@ -24,6 +25,9 @@ pub trait Inventory {
 
     /// Kubernetes clusters.
     fn kube(&self) -> &KubeModel;
+
+    /// Load balancers in front of API servers.
+    fn load_balancers(&self) -> &TiSlice<BalancerId, LoadBalancer>;
 
     /// A member of an etcd cluster.
     fn member(&self, id: MemberId) -> &Member {
@@ -51,5 +55,9 @@ impl<P: Deref<Target: Inventory>> Inventory for P {
 
     fn kube(&self) -> &KubeModel {
         (**self).kube()
+    }
+
+    fn load_balancers(&self) -> &TiSlice<BalancerId, LoadBalancer> {
+        (**self).load_balancers()
     }
 }

@@ -15,7 +15,9 @@
 //! as an [`Inventory`]; what is made out of a file so far (`lowering`); [`fault`] and [`operation`]; [`raw`]; [`Scenario`], with [`expect`]ations;
 //! the validation.
 
+pub mod access;
 pub mod backup;
+mod balancer_profile;
 mod bundled;
 pub mod cost;
 mod defaults;

@@ -4,11 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::LoadBalancer;
 use crate::error::Error;
 use crate::etcd::{EtcdClusterSpec, MaintenanceOperation, Member, Operation};
 use crate::expect::Expectation;
 use crate::fault::Fault;
-use crate::ids::{ClientId, EtcdId, FaultId, MemberId, NodeId, TiSlice, TiVec, VolumeId, ZoneId};
+use crate::ids::{BalancerId, ClientId, EtcdId, FaultId, MemberId, NodeId, TiSlice, TiVec, VolumeId, ZoneId};
 use crate::inventory::Inventory;
 use crate::kube::KubeModel;
 use crate::load::Client;
@@ -45,6 +46,8 @@ pub struct Scenario {
     pub etcd: TiVec<EtcdId, EtcdClusterSpec>,
     /// Kubernetes clusters.
     pub kube: KubeModel,
+    /// Load balancers in front of API servers.
+    pub load_balancers: TiVec<BalancerId, LoadBalancer>,
     /// What is charged for what runs.
     pub prices: Prices,
     /// Clients of etcd.
@@ -147,6 +150,10 @@ impl Inventory for Scenario {
 
     fn kube(&self) -> &KubeModel {
         &self.kube
+    }
+
+    fn load_balancers(&self) -> &TiSlice<BalancerId, LoadBalancer> {
+        &self.load_balancers
     }
 }
 

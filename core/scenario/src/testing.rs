@@ -65,6 +65,7 @@ pub fn three_zones() -> Scenario {
             }),
         }]),
         kube: KubeModel::default(),
+        load_balancers: TiVec::new(),
         prices: Prices::default(),
         clients: TiVec::new(),
         faults: Vec::new(),

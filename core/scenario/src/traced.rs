@@ -3,7 +3,8 @@
 use zonefall_kernel::traced;
 
 use crate::ids::{
-    EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId, ZoneId,
+    BalancerId, EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId,
+    ZoneId,
 };
 use crate::kube::Component;
 use crate::kube::gardener::{FailureTolerance, SeedRejection, ZoneTolerance};
@@ -11,6 +12,7 @@ use crate::kube::name::{MachineName, NodeName, PodName, PodTag};
 use crate::kube::taints::Effect;
 
 traced! {
+    struct BalancerId { 0 }
     struct EtcdId { 0 }
     struct MemberId { cluster, index }
     struct MachineDeploymentId { 0 }

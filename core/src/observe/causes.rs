@@ -208,6 +208,7 @@ impl Causes {
             // From a zone without members only clients come.
             Hit::Link(a, b) if self.scenario.probe.from == ProbeFrom::Worst => named(a) || named(b),
             Hit::Link(a, b) => named(a) && named(b),
+            Hit::Balancer(_) => false,
             Hit::Node(FaultTarget::OfLeader(of))
             | Hit::Zone(FaultTarget::OfLeader(of))
             | Hit::Member(FaultTarget::OfLeader(of))

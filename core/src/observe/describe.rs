@@ -191,6 +191,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             format!("{}: {} committed entries are lost", scenario.etcd[*cluster].name, text::count(*entries))
         }
         Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
+        Record::Access(cluster, fact) => super::access::describe(*fact, *cluster, scenario),
         Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
         Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
             format!("{} moves to {}", name(*member), scenario.zones[*zone].name)

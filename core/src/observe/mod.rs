@@ -11,6 +11,7 @@
 //!                                       +--> space         full databases, defragmentation
 //!                                       +--> refused       changes that were asked for and denied
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
+//!                                       +--> access        who reached API servers, and over which way
 //!                                       +--> money         who used machines and volumes, where there are prices
 //!                                       +--> faults        what broke
 //!                                       +--> story         the event list in plain words
@@ -19,6 +20,7 @@
 //!
 //! An observer reads and counts; it never feeds back. All of them are plain data: cloning a run clones what it has seen.
 
+pub mod access;
 pub mod availability;
 pub mod causes;
 pub mod close_up;
@@ -66,6 +68,8 @@ pub struct Observers {
     pub leaders: leaders::Leaders,
     /// Outages and their causes.
     pub availability: availability::Availability,
+    /// Ways to API servers.
+    pub access: access::Access,
     /// Requests and their latency.
     pub requests: requests::Requests,
     /// Members that may yet be lost.
@@ -98,6 +102,7 @@ impl Observers {
         Self {
             leaders: leaders::Leaders::new(scenario),
             availability: availability::Availability::new(scenario),
+            access: access::Access::new(scenario),
             requests: requests::Requests::new(scenario),
             tolerance: tolerance::Tolerance::new(scenario.etcd.len()),
             durability: durability::Durability::new(scenario),
@@ -148,6 +153,11 @@ impl Observer for Observers {
             self.story.record(at, record);
             return;
         }
+        if let Record::Access(..) = record {
+            self.access.record(at, record);
+            self.story.record(at, record);
+            return;
+        }
         self.leaders.record(at, record);
         self.availability.record(at, record);
         self.tolerance.record(at, record);
@@ -158,6 +168,7 @@ impl Observer for Observers {
         self.refused.record(at, record);
         self.kube.record(at, record);
         self.faults.record(at, record);
+        self.access.record(at, record);
         self.story.record(at, record);
     }
 }

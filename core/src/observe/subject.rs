@@ -1,5 +1,7 @@
 //! What a record of the story is about: its kind and the things it names, so that nobody has to parse its words.
 
+use crate::access::balancer::health::Health;
+use crate::access::record::AccessRecord;
 use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{DruidFact, MigrationFact, ToleranceFact};
 use crate::gardener::outage::OutageFact;
@@ -78,6 +80,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         }
         Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
         Record::Gardener(cluster, fact) => in_seed(*cluster, fact, scenario),
+        Record::Access(cluster, fact) => on_ways(*cluster, *fact, scenario),
         Record::NodePower { .. }
         | Record::Etcd(
             EtcdRecord::LeaderSeen { .. }
@@ -149,6 +152,15 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }
 
+/// What a load balancer thinks of its targets. (What becomes of each client is the report's.)
+fn on_ways(id: KubeClusterId, fact: AccessRecord, scenario: &Scenario) -> Subject {
+    let AccessRecord::Target { target, health, .. } = fact else { return Subject::default() };
+    let cluster = &scenario.kube.clusters[id];
+    let host = scenario.nodes[cluster.control_plane[target as usize]].name.clone();
+    let (kind, over) = (Some(StoryKind::Availability), health == Health::Healthy);
+    Subject { kind, cluster: Some(cluster.name.clone()), about: vec![host], over }
+}
+
 fn in_seed(id: KubeClusterId, fact: &GardenerRecord, scenario: &Scenario) -> Subject {
     let cluster = &scenario.kube.clusters[id];
     let (kind, about, over) = match *fact {
@@ -206,6 +218,7 @@ fn fault(fault: &Fault, scenario: &Scenario) -> Subject {
         Hit::Zone(target) => hit(target, zone),
         Hit::Member(target) => hit(target, member),
         Hit::Volume(target) => hit(target, disk),
+        Hit::Balancer(balancer) => vec![(None, scenario.load_balancers[balancer].name.clone())],
         Hit::Link(a, b) if a == b => vec![place(a)],
         Hit::Link(a, b) => vec![place(a), place(b)],
     });

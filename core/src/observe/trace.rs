@@ -322,6 +322,11 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 fact.trace(self.form);
             }
+            Record::Access(cluster, fact) => {
+                self.u8(31);
+                self.u16(cluster.0);
+                fact.trace(self.form);
+            }
             Record::Etcd(EtcdRecord::ConnectedVoters { cluster, connected, voters }) => {
                 self.u8(20);
                 self.u16(cluster.0);

@@ -114,6 +114,7 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         | Record::FaultEnded(_)
         | Record::NodePower { .. }
         | Record::Kube(..)
+        | Record::Access(..)
         | Record::Gardener(..) => return None,
     })
 }

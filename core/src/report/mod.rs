@@ -5,6 +5,7 @@
 //! with a flag beside it. The same scenario and seed give the same report on every platform, and, but for `events`, for either
 //! value of [`Stepping`](crate::sim::Stepping).
 
+mod access;
 mod close_up;
 mod cluster;
 mod cost;
@@ -19,6 +20,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use access::*;
 pub use close_up::*;
 pub use cluster::*;
 pub use cost::*;
@@ -108,6 +110,9 @@ pub struct Report {
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
+    /// How clients reached the API servers of clusters with `api_access`. Not in JSON where there are none.
+    #[serde(default)]
+    pub access: Vec<AccessReport>,
     /// What stays skewed at the end though a zone is back, and what to do about it. Not in JSON where there is nothing.
     #[serde(default)]
     pub failback: Vec<FailbackReport>,
@@ -313,6 +318,7 @@ impl Report {
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
                 ("hints", self.hints.is_empty()),
+                ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),
                 ("prices", self.bill.is_none()),

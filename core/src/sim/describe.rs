@@ -1,8 +1,10 @@
 //! The simulation step by step, each event in plain words.
 
+use crate::access::event::AccessEvent;
+use crate::ids::KubeClusterId;
 use crate::kernel::time::Time;
 use crate::record::Record;
-use crate::scenario::text;
+use crate::scenario::{Scenario, text};
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
 
@@ -36,6 +38,7 @@ impl Simulation {
             Event::Etcd(id, event) => self.clusters[id].describe_event(event, self.now, &self.network, scenario),
             Event::Client(id, event) => self.clients[id].describe_event(event, self.now, scenario),
             Event::Kube(id, event) => Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id], scenario)),
+            Event::Access(id, event) => Some(describe_access(event, id, scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(scenario.faults[index as usize].fault.kind().began(scenario)),
             Event::Fault(FaultEvent::Random(index)) => Some(self.faults.processes[index as usize].fault().kind().began(scenario)),
             Event::Fault(FaultEvent::Ends(id)) => {
@@ -57,6 +60,18 @@ impl Simulation {
             )),
         }
     }
+}
+
+fn describe_access(event: AccessEvent, id: KubeClusterId, scenario: &Scenario) -> String {
+    let cluster = &scenario.kube.clusters[id];
+    let host = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
+    let text = match event {
+        AccessEvent::Check { target, .. } => format!("the load balancer checks the API server on {}", host(target)),
+        AccessEvent::Client { .. } => "a client gives a connection up, or tries again".to_owned(),
+        AccessEvent::Refresh { server, .. } => format!("the API server on {} reads the endpoints of kubernetes", host(server)),
+        AccessEvent::Endpoints { .. } => "the endpoints of kubernetes are written".to_owned(),
+    };
+    format!("{}: {text}", cluster.name)
 }
 
 #[cfg(test)]

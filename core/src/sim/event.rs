@@ -1,5 +1,6 @@
 //! Events and effects: what waits in the queue, and what handlers ask the run loop to do.
 
+use crate::access::event::AccessEvent;
 use crate::client::event::ClientEvent;
 use crate::etcd::ctx::EtcdEffects;
 use crate::etcd::event::EtcdEvent;
@@ -21,6 +22,8 @@ pub enum Event {
     Fault(FaultEvent),
     /// For a Kubernetes cluster.
     Kube(KubeClusterId, KubeEvent),
+    /// For the ways to a cluster's API servers.
+    Access(KubeClusterId, AccessEvent),
 }
 
 impl From<(EtcdId, EtcdEvent)> for Event {
@@ -38,6 +41,12 @@ impl From<(ClientId, ClientEvent)> for Event {
 impl From<(KubeClusterId, KubeEvent)> for Event {
     fn from((cluster, event): (KubeClusterId, KubeEvent)) -> Self {
         Self::Kube(cluster, event)
+    }
+}
+
+impl From<(KubeClusterId, AccessEvent)> for Event {
+    fn from((cluster, event): (KubeClusterId, AccessEvent)) -> Self {
+        Self::Access(cluster, event)
     }
 }
 

@@ -11,8 +11,9 @@ use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
-    ActiveFault, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LinkDegraded, LinkPartition, MaintenanceOperation,
-    MemberChange, NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    ActiveFault, ApiServerKill, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition, LbRemoved,
+    LbStaleTargets, LbTcpHealthOnly, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange, NodeCrash, NodePartition,
+    ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -208,6 +209,20 @@ impl Simulation {
             Fault::VolumeLost(VolumeLost(volume)) => self.on_volume(volume.named(), |cluster, index, ctx| {
                 if begins { cluster.volume_lost(index, ctx) } else { cluster.volume_replaced(index, ctx) }
             }),
+            Fault::LbDown(LbDown(balancer))
+            | Fault::LbPartition(LbPartition { balancer, .. })
+            | Fault::LbTcpHealthOnly(LbTcpHealthOnly(balancer))
+            | Fault::LbStaleTargets(LbStaleTargets(balancer))
+            | Fault::LbRemoved(LbRemoved(balancer)) => {
+                self.access(|access, ctx| access.fault(balancer, active.id, &active.fault, begins, ctx));
+            }
+            Fault::ApiServerKill(ApiServerKill(node)) => {
+                for (cluster, spec) in self.scenario.clone().kube.clusters.iter_enumerated() {
+                    if let Some(host) = spec.control_plane.iter().position(|other| *other == node) {
+                        self.kube(|kube, ctx| kube.kill_api_server(cluster, host as u32, begins, ctx));
+                    }
+                }
+            }
             Fault::CloudApi(CloudApi { zone, create, delete, attach, error_rate }) => {
                 if begins {
                     let draws = self.faults.draws(active.id);
@@ -225,6 +240,7 @@ impl Simulation {
             cluster.network_changed(&mut ctx);
         }
         self.kube(Kube::network_changed);
+        self.paths_changed();
     }
 
     /// A machine is no more: it never has power again.
@@ -257,6 +273,7 @@ impl Simulation {
             cluster.network_changed(&mut ctx);
         }
         self.kube(Kube::network_changed);
+        self.paths_changed();
     }
 
     /// Does something to a volume: to every member that uses it, has used it or will (a successor may join onto it).

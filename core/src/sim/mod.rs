@@ -16,9 +16,11 @@ mod faults;
 mod meters;
 mod ports;
 pub mod view;
+mod ways;
 
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::client::{Client, ClientCtx};
 use crate::cloud::Cloud;
 pub use crate::etcd::Options;
@@ -33,7 +35,7 @@ use crate::ids::{ClientId, EtcdId, KubeClusterId, MemberId, NodeId, TiVec, Workl
 pub use crate::kernel::periodic::Stepping;
 use crate::kernel::queue::EventQueue;
 use crate::kernel::time::Time;
-use crate::kube::ctx::{ContainerEvent, KubeCtx};
+use crate::kube::ctx::{ContainerEvent, KubeCtx, NearestServer};
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::Workload;
 use crate::kube::{self, Kube};
@@ -63,6 +65,8 @@ pub struct Simulation {
     clients: TiVec<ClientId, Arc<Client>>,
     cloud: Cloud,
     kube: Kube,
+    access: Access,
+    stepping: Stepping,
     garden: Garden,
     faults: Faults,
     fx: Effects,
@@ -96,6 +100,7 @@ impl Simulation {
             scenario: &scenario,
             net: &mut network,
             storage: &EtcdStorage(&clusters),
+            path: &NearestServer,
             cloud: &mut cloud,
             shared: &mut garden,
             out: &mut fx.out,
@@ -103,6 +108,7 @@ impl Simulation {
         };
         let kube = Kube::new(&CONTROLLERS.concat(), seed, options.stepping, &mut ctx);
         fx.etcd.service_changed.append(&mut fx.kube.hinted);
+        let access = Access::new(&scenario, seed);
         let faults = Faults::new(&scenario, seed);
         let (events, queue) = (0, EventQueue::new());
         let (traffic, servers, resumed) = (Traffic::new(&scenario), Servers::new(&scenario), None);
@@ -117,6 +123,8 @@ impl Simulation {
             clients,
             cloud,
             kube,
+            access,
+            stepping: options.stepping,
             garden,
             faults,
             fx,
@@ -124,6 +132,7 @@ impl Simulation {
             servers,
             resumed,
         };
+        simulation.paths_changed();
         simulation.plan_faults();
         simulation
     }
@@ -252,6 +261,7 @@ impl Simulation {
             Event::Kube(cluster, event) => {
                 self.kube(|kube, ctx| kube.handle(cluster, event, ctx));
             }
+            Event::Access(cluster, event) => self.access(|access, ctx| access.handle(cluster, event, ctx)),
         }
     }
 
@@ -276,25 +286,6 @@ impl Simulation {
     /// wants to know what would be where then, not for a run.
     pub(crate) fn lose_zone(&mut self, cluster: KubeClusterId, zone: ZoneId, moves: Vec<(WorkloadId, Workload)>) {
         self.kube(|kube, ctx| kube.lose_zone(cluster, zone, moves, ctx));
-    }
-
-    /// Has the Kubernetes clusters do something.
-    fn kube<T>(&mut self, act: impl FnOnce(&mut Kube, &mut KubeCtx<'_>) -> T) -> T {
-        let Self { now, scenario, network, clusters, cloud, garden, fx, .. } = self;
-        let storage = EtcdStorage(clusters);
-        let mut ctx = KubeCtx {
-            now: *now,
-            scenario,
-            net: network,
-            storage: &storage,
-            cloud,
-            shared: garden,
-            out: &mut fx.out,
-            fx: &mut fx.kube,
-        };
-        let result = act(&mut self.kube, &mut ctx);
-        fx.etcd.service_changed.append(&mut fx.kube.hinted);
-        result
     }
 
     /// Does something to a cluster.
@@ -353,6 +344,7 @@ impl Simulation {
             for (id, phase) in std::mem::take(&mut self.garden.effects.restore_phases) {
                 Arc::make_mut(&mut self.clusters[id]).set_restore_phase(phase);
             }
+            self.servers_changed();
             for cluster in std::mem::take(&mut self.fx.kube.kubelets_changed) {
                 self.traffic.kubelets_changed(cluster);
             }

@@ -9,7 +9,7 @@
 use zonefall_kernel::time::{Duration, Time};
 
 /// How long a list is used from the start of the refresh that made it (`cacheTTL`).
-const KEEP: Duration = Duration::from_secs(60);
+pub const KEEP: Duration = Duration::from_secs(60);
 
 /// Reading the endpoints fails after this time.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(1);
@@ -48,6 +48,11 @@ impl<A: Clone + PartialEq> Advertiser<A> {
         }
         self.refreshed = Some(now);
         Advertisement::Refresh
+    }
+
+    /// The list as it is now.
+    pub fn list(&self) -> &[A] {
+        &self.list
     }
 
     /// A refresh has read the addresses of the `kubernetes` endpoints, in their order. (One that fails changes nothing.)

@@ -72,6 +72,12 @@ impl<A: Clone + PartialEq> Alternatives<A> {
         self.listed.iter().find(|entry| entry.authority == *authority)
     }
 
+    /// When the first block of a listed alternative ends.
+    pub fn next_free(&self) -> Option<Time> {
+        let ends = |entry: &Alternative<A>| if let Block::Since(error) = entry.block { Some(error + BLOCK) } else { None };
+        self.listed.iter().filter_map(ends).min()
+    }
+
     /// A new list replaces the one before. What was known of an address that stays is kept; `is_local` tells of new ones.
     pub fn replace(&mut self, list: impl IntoIterator<Item = A>, rules: Rules, now: Time, is_local: impl Fn(&A) -> bool) {
         let mut known = std::mem::take(&mut self.listed);

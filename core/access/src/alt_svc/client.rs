@@ -114,6 +114,11 @@ impl<A: Clone + PartialEq> Client<A> {
         Self { rules, alternatives, last }
     }
 
+    /// Rules that it follows.
+    pub const fn rules(&self) -> Rules {
+        self.rules
+    }
+
     /// Alternatives that it knows.
     pub const fn alternatives(&self) -> &Alternatives<A> {
         &self.alternatives

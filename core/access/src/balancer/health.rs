@@ -8,6 +8,8 @@
 //!     '-------------------------fall failures-------------------------'
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 /// Consecutive results that change the state of a target, each at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
@@ -20,7 +22,7 @@ pub struct Thresholds {
 }
 
 /// What a load balancer thinks of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Health {
     /// Registered, and not yet checked often enough to tell.
     Initial,

@@ -1,7 +1,7 @@
 //! What clients get from the API servers of a cluster, and whether that is in time.
 
 use super::{Api, Server};
-use crate::ctx::ClusterCtx;
+use crate::ctx::{ClusterCtx, Route};
 use crate::record::{KubeRecord, Verb};
 use crate::share::Share;
 use zonefall_kernel::time::Duration;
@@ -67,6 +67,21 @@ impl Answers {
 }
 
 impl Api {
+    /// What a client on a host gets for leases.
+    pub fn leases_over(&self, route: Route, from: HostId, net: &Network) -> Access {
+        match route {
+            Route::Nearest => self.access(from, net),
+            Route::Server { key, way } => self.access_over(key, way)[0],
+            Route::Nowhere => Access::default(),
+        }
+    }
+
+    /// What a client gets from one server whose answers are back after this time on the way: for leases, and for pods.
+    pub fn access_over(&self, key: u32, way: Duration) -> [Access; 2] {
+        let answers = self.servers.get(&key).map(|server| &server.answers);
+        answers.map_or_else(Default::default, |answers| [answers.leases, answers.pods].map(|access| access.after(way)))
+    }
+
     /// What a client on a host gets that goes from one server to the next until its leases are answered.
     pub fn access(&self, from: HostId, net: &Network) -> Access {
         let there = self.reached(from, net).map(|(_, server)| server.answers.leases.after(net.round_trip(from, server.host)));
@@ -86,9 +101,7 @@ impl Api {
 
     /// What a client on a host gets from one server, which it may be sent to: for leases, and for pods.
     pub fn access_to(&self, key: u32, from: HostId, net: &Network) -> [Access; 2] {
-        let server = &self.servers[&key];
-        let way = net.round_trip(from, server.host);
-        [server.answers.leases, server.answers.pods].map(|access| access.after(way))
+        self.access_over(key, net.round_trip(from, self.servers[&key].host))
     }
 
     /// What clients at a vantage get from each server that they may be sent to, by [`VERBS`].

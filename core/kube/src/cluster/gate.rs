@@ -32,6 +32,9 @@ impl KubeCluster {
             self.at(place, ctx, |controller, state, ctx| controller.arm(acts, state, ctx));
         }
         self.control.arm(ctx);
+        if ctx.spec.access.is_some() {
+            ctx.fx.servers_changed.push(ctx.cluster);
+        }
     }
 
     /// The places of a component's controllers.

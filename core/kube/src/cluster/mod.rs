@@ -16,7 +16,7 @@ use crate::controller::replicas::ReplicaSets;
 use crate::controller::scheduler::Scheduler;
 use crate::controller::stateful::StatefulSets;
 use crate::controller::{Controller, Factory, State};
-use crate::ctx::{ClusterCtx, ProcessChange, ProcessStatus};
+use crate::ctx::{ApiClient, ClusterCtx, ProcessChange, ProcessStatus};
 use crate::event::KubeEvent;
 use crate::kubelet::Kubelet;
 use crate::name::PodName;
@@ -285,6 +285,28 @@ impl KubeCluster {
         self.access_changed(ctx);
         self.state.store.note(Change::Network);
         self.finish(ctx);
+    }
+
+    /// Its clients may go elsewhere than before.
+    pub fn routes_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
+        ctx.latency = self.control.api.latency();
+        self.access_changed(ctx);
+        self.finish(ctx);
+    }
+
+    /// The API server on a host of its control plane is killed, or may run again.
+    pub fn kill_api_server(&mut self, host: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
+        ctx.latency = self.control.api.latency();
+        self.control.kill_api_server(host, killed, ctx);
+        self.access_changed(ctx);
+        self.finish(ctx);
+    }
+
+    /// Programs that ask its API, and where they run.
+    pub fn api_clients(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
+        let kubelets =
+            self.state.kubelets.iter().filter_map(|(key, kubelet)| Some((ApiClient::Kubelet(*key), kubelet.runs_on()?)));
+        kubelets.chain(self.control.candidates())
     }
 
     /// Members of an etcd cluster that are its pods have started or stopped.

@@ -3,7 +3,6 @@
 use super::prelude::*;
 use crate::error::quote;
 use crate::units::Probability;
-use zonefall_kernel::traced::{Form, Traced};
 
 /// Calls to the cloud provider's API fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

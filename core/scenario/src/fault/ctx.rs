@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::target::{FaultTarget, RawFaultTarget};
+use super::target::{FaultTarget, Place, RawFaultTarget};
 use crate::error::{did_you_mean, one_of, quote};
 use crate::etcd::EtcdClusterSpec;
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::kube::KubeModel;
 use crate::lowering::{CheckCtx, MemberLifetime, Members, Names, Topology, in_cluster, quoted};
 use crate::units::Span;
 use zonefall_kernel::time::Time;
@@ -30,6 +31,8 @@ pub(crate) struct FaultCtx<'a, 'c> {
     pub(crate) zones: &'a Names,
     /// Names of nodes; numbers are those of [`NodeId`].
     pub(crate) nodes: &'a Names,
+    /// The Kubernetes clusters.
+    pub(crate) kube: &'a KubeModel,
 }
 
 impl<'a, 'c> FaultCtx<'a, 'c> {
@@ -42,7 +45,7 @@ impl<'a, 'c> FaultCtx<'a, 'c> {
         lasts: Option<Span>,
     ) -> Self {
         let Topology { zone_names: zones, node_names: nodes, .. } = resolver.topology;
-        Self { ctx, resolver, path, at, lasts, zones, nodes }
+        Self { ctx, resolver, path, at, lasts, zones, nodes, kube: resolver.kube }
     }
 
     fn place(&self, field: &str) -> String {
@@ -80,6 +83,28 @@ impl<'a, 'c> FaultCtx<'a, 'c> {
         self.zones.find(self.ctx, &self.place(field), name).map(ZoneId::from)
     }
 
+    /// The node of this name.
+    pub(crate) fn node_named(&mut self, field: &str, name: &str) -> Option<NodeId> {
+        self.nodes.find(self.ctx, &self.place(field), name).map(NodeId::from)
+    }
+
+    /// The zone of this name, or the node.
+    pub(crate) fn zone_or_node(&mut self, field: &str, name: &str) -> Option<Place> {
+        let zone = self.zones.get(name).map(|k| Place::Zone(k.into()));
+        let place = zone.or_else(|| self.nodes.get(name).map(|k| Place::Node(k.into())));
+        if place.is_none() && !self.zones.is_incomplete() && !self.nodes.is_incomplete() {
+            let known = || self.zones.iter().chain(self.nodes.iter());
+            let expected = format!("the name of a zone or a node: {}{}", one_of(known()), did_you_mean(name, known()));
+            self.error(field, &quote(name), &expected);
+        }
+        place
+    }
+
+    /// The `balancer` of this name.
+    pub(crate) fn balancer(&mut self, name: &str) -> Option<BalancerId> {
+        self.resolver.balancers.find(self.ctx, &self.place("balancer"), name).map(BalancerId::from)
+    }
+
     /// The zones of these names.
     pub(crate) fn zones(&mut self, field: &str, names: &[String; 2]) -> Option<[ZoneId; 2]> {
         let [a, b] = [0, 1].map(|k| self.zone_named(&format!("{field}[{k}]"), &names[k]));
@@ -111,6 +136,8 @@ pub(crate) struct FaultResolver<'a> {
     pub(crate) topology: &'a Topology,
     clusters: &'a Names,
     members: &'a Members,
+    kube: &'a KubeModel,
+    balancers: &'a Names,
     /// Members of all clusters.
     by_name: BTreeMap<&'a str, Vec<&'a MemberLifetime>>,
     volumes_in: BTreeMap<ZoneId, Vec<VolumeId>>,
@@ -119,8 +146,14 @@ pub(crate) struct FaultResolver<'a> {
 }
 
 impl<'a> FaultResolver<'a> {
-    /// Of all clusters and volumes that there are.
-    pub(crate) fn new(topology: &'a Topology, clusters: &'a Names, members: &'a Members) -> Self {
+    /// Of all clusters, volumes and load balancers that there are.
+    pub(crate) fn new(
+        topology: &'a Topology,
+        clusters: &'a Names,
+        members: &'a Members,
+        kube: &'a KubeModel,
+        balancers: &'a Names,
+    ) -> Self {
         let mut by_name: BTreeMap<&str, Vec<&MemberLifetime>> = BTreeMap::new();
         for life in members.lifetimes.iter().flatten() {
             by_name.entry(&life.name).or_default().push(life);
@@ -133,7 +166,7 @@ impl<'a> FaultResolver<'a> {
         }
         let claimed = members.clusters.iter().filter(|cluster| is_claimed(cluster));
         let claimed = claimed.flat_map(|cluster| &cluster.members).map(|member| member.volume).collect();
-        Self { topology, clusters, members, by_name, volumes_in, claimed }
+        Self { topology, clusters, members, kube, balancers, by_name, volumes_in, claimed }
     }
 
     /// Whether a volume is claimed by a pod whose cluster nobody tells to take back a member that lost all.

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use super::target::link;
-use crate::error::{did_you_mean, one_of, quote};
+use crate::error::quote;
 
 /// All packets between two zones or nodes are dropped, in both directions; both still reach everything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct Raw {
 
 impl Raw {
     pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<LinkPartition> {
-        let [a, b] = [0, 1].map(|k| place(ctx, k, &self.between[k]));
+        let [a, b] = [0, 1].map(|k| ctx.zone_or_node(&format!("between[{k}]"), &self.between[k]));
         let (a, b) = a.zip(b)?;
         let fault = LinkPartition { a, b };
         if fault.limits().is_err() {
@@ -24,17 +24,6 @@ impl Raw {
         }
         Some(fault)
     }
-}
-
-fn place(ctx: &mut FaultCtx<'_, '_>, k: usize, name: &str) -> Option<Place> {
-    let zone = ctx.zones.get(name).map(|k| Place::Zone(ZoneId(k as u16)));
-    let place = zone.or_else(|| ctx.nodes.get(name).map(|k| Place::Node(NodeId(k as u16))));
-    if place.is_none() && !ctx.zones.is_incomplete() && !ctx.nodes.is_incomplete() {
-        let known = || ctx.zones.iter().chain(ctx.nodes.iter());
-        let expected = format!("the name of a zone or a node: {}{}", one_of(known()), did_you_mean(name, known()));
-        ctx.error(&format!("between[{k}]"), &quote(name), &expected);
-    }
-    place
 }
 
 /// All packets between two places are dropped, in both directions.

@@ -8,10 +8,16 @@
 //! RawFaultKind --lower()--> Fault --resolved() when it starts--> ActiveFault --> effect
 //! ```
 
+mod api_server_kill;
 mod cloud_api;
 mod ctx;
 mod disk_slow;
 mod graceful_stop;
+mod lb_down;
+mod lb_partition;
+mod lb_removed;
+mod lb_stale_targets;
+mod lb_tcp_health_only;
 mod link_degraded;
 mod link_partition;
 mod node_crash;
@@ -29,9 +35,15 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 
+pub use api_server_kill::ApiServerKill;
 pub use cloud_api::{CloudAnswer, CloudApi};
 pub use disk_slow::DiskSlow;
 pub use graceful_stop::GracefulStop;
+pub use lb_down::LbDown;
+pub use lb_partition::LbPartition;
+pub use lb_removed::LbRemoved;
+pub use lb_stale_targets::LbStaleTargets;
+pub use lb_tcp_health_only::LbTcpHealthOnly;
 pub use link_degraded::{LinkChange, LinkDegraded};
 pub use link_partition::LinkPartition;
 pub use node_crash::NodeCrash;
@@ -53,11 +65,12 @@ mod prelude {
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
     pub(super) use zonefall_kernel::traced;
+    pub(super) use zonefall_kernel::traced::{Form, Traced};
 
     pub(super) use super::read_quantity;
     pub(super) use super::{Amount, Direction, Fault, FaultCtx, FaultKind, FaultTarget, Hit, Impact, Leader, Offer, Place};
     pub(super) use super::{RawFaultKind, RawFaultTarget};
-    pub(super) use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+    pub(super) use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
     pub(super) use crate::inventory::Inventory;
 }
 
@@ -133,6 +146,12 @@ kinds! {
     DiskSlow(disk_slow) = 7,
     VolumeLost(volume_lost) = 8,
     CloudApi(cloud_api) = 9,
+    LbDown(lb_down) = 12,
+    LbPartition(lb_partition) = 13,
+    LbTcpHealthOnly(lb_tcp_health_only) = 14,
+    LbStaleTargets(lb_stale_targets) = 15,
+    LbRemoved(lb_removed) = 16,
+    ApiServerKill(api_server_kill) = 17,
     ;
     StorageDegraded(storage_degraded),
 }
@@ -155,6 +174,15 @@ pub trait FaultKind {
     /// # Errors
     /// What is wrong, in plain words.
     fn limits(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Checks what it names beside what it hits.
+    ///
+    /// # Errors
+    /// What the scenario does not have, in plain words.
+    fn fits(&self, scenario: &dyn Inventory) -> Result<(), String> {
+        let _ = scenario;
         Ok(())
     }
 
@@ -275,6 +303,7 @@ impl Fault {
     /// What is wrong, in plain words.
     pub fn check(&self, scenario: &dyn Inventory) -> Result<(), String> {
         self.kind().hits().into_iter().try_for_each(|hit| hit.check(scenario))?;
+        self.kind().fits(scenario)?;
         self.kind().limits()
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::traced;
 use zonefall_kernel::traced::{Form, Traced};
 
-use crate::ids::{EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::inventory::Inventory;
 use crate::text::member;
 
@@ -156,7 +156,7 @@ impl Place {
         }
     }
 
-    fn check(self, scenario: &dyn Inventory) -> Result<(), String> {
+    pub(super) fn check(self, scenario: &dyn Inventory) -> Result<(), String> {
         match self {
             Self::Zone(zone) => has("zone", zone.0.into(), scenario.zones().len()),
             Self::Node(node) => has("node", node.0.into(), scenario.nodes().len()),
@@ -177,6 +177,8 @@ pub enum Hit {
     Volume(FaultTarget<VolumeId>),
     /// The way between two places; twice the same zone is the network inside it.
     Link(Place, Place),
+    /// A load balancer.
+    Balancer(BalancerId),
 }
 
 impl Hit {
@@ -192,6 +194,7 @@ impl Hit {
             }
             Self::Volume(FaultTarget::Named(id)) => has("volume", id.0.into(), scenario.volumes().len()),
             Self::Link(a, b) => a.check(scenario).and_then(|()| b.check(scenario)),
+            Self::Balancer(id) => has("load balancer", id.0.into(), scenario.load_balancers().len()),
             Self::Node(FaultTarget::OfLeader(id))
             | Self::Zone(FaultTarget::OfLeader(id))
             | Self::Member(FaultTarget::OfLeader(id))
@@ -288,4 +291,9 @@ pub(super) fn link(a: Place, b: Place, scenario: &dyn Inventory) -> String {
     } else {
         format!("the link {} - {}", a.name(scenario), b.name(scenario))
     }
+}
+
+/// A load balancer by its name.
+pub(super) fn balancer(id: BalancerId, scenario: &dyn Inventory) -> String {
+    format!("load balancer {}", scenario.load_balancers()[id].name)
 }

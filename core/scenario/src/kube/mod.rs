@@ -21,6 +21,7 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::ApiAccess;
 pub use crate::backup;
 use crate::etcd::EtcdClusterSpec;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, ServiceId, TiVec, WorkloadId, ZoneId};
@@ -114,6 +115,8 @@ pub struct KubeClusterSpec {
     /// From SIGTERM until its API servers accept no connection (`--shutdown-delay-duration`); they still answer requests in flight until they
     /// are gone. `None`: they serve until they are gone.
     pub shutdown_delay: Option<Duration>,
+    /// How its clients reach its API servers; `None`: each the nearest that answers, or the one on its own host.
+    pub access: Option<ApiAccess>,
     /// Its timers.
     pub timers: Timers,
     /// What asks its API, where that is counted.

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage,
+    RawApiAccess, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers,
+    RawUsage,
 };
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
@@ -37,6 +38,13 @@ pub struct RawCluster {
     /// Its API servers.
     #[serde(default)]
     pub api_servers: RawApiServers,
+    /// How its clients reach them.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "each client reaches the nearest that answers, or the one on its own host",
+        "x-source" = "assumed: as a load balancer that never fails"
+    ))]
+    pub api_access: Option<RawApiAccess>,
     /// Programs of its control plane beside the API servers: of each, one process on each host, one of which leads.
     #[serde(default = "components")]
     #[schemars(length(max = 4), extend("x-source" = "kubeadm: static pods of a control-plane node"))]

@@ -7,6 +7,7 @@
 //! stands there at first), `x-target` (what of the scenario may be named: `zone`, `node`, `member`, `volume`, `place`, or the list that
 //! has it) and `x-form: json` (not in the form).
 
+mod access;
 mod capacity;
 mod cluster;
 mod cost;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
 pub use crate::etcd_member::{RawBehind, RawMember};
+pub use access::*;
 pub use capacity::*;
 pub use cluster::*;
 pub use cost::*;
@@ -88,6 +90,10 @@ pub struct RawScenario {
     #[serde(default)]
     #[schemars(length(max = 50))]
     pub clusters: Vec<RawCluster>,
+    /// Load balancers in front of the API servers of `clusters`.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub load_balancers: Vec<RawLoadBalancer>,
     /// Kubernetes clusters that host control planes of shoots.
     #[serde(default)]
     #[schemars(length(max = 50))]

@@ -1,5 +1,6 @@
 //! The file format as its users meet it.
 
+mod access;
 mod clusters;
 mod costs;
 mod faults;

@@ -6,7 +6,7 @@ use super::mark;
 use crate::error::quote;
 use crate::fault::{FaultCtx, FaultResolver, FaultTarget, UNCLAIMED};
 use crate::ids::{NodeId, VolumeId, ZoneId};
-use crate::lowering::{CheckCtx, Members, Names, Topology, quoted};
+use crate::lowering::{CheckCtx, Names, quoted};
 use crate::model::{Lifetime, PlannedFault, RandomFaults, RandomTarget};
 use crate::raw::{RawLifetime, RawRandomFaults, RawScenario, RawWhich};
 use crate::source::Input;
@@ -23,12 +23,9 @@ const LONGEST_LIFETIME: Duration = Duration::from_secs(100 * 366 * 86_400);
 pub(super) fn validate(
     ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    topology: &Topology,
-    clusters: &Names,
-    members: &Members,
+    resolver: &FaultResolver<'_>,
     inputs: &mut Vec<Input>,
 ) -> (Vec<PlannedFault>, Vec<RandomFaults>) {
-    let resolver = FaultResolver::new(topology, clusters, members);
     let mut planned = Vec::new();
     for (k, fault) in raw.faults.iter().enumerate() {
         let path = format!("faults[{k}]");
@@ -37,7 +34,7 @@ pub(super) fn validate(
             ctx.error(&format!("{path}.at"), quoted(fault.at), "a time before the end of the run (`duration`)");
         }
         mark(ctx, inputs, &path, &fault.mark);
-        let mut found = FaultCtx::new(ctx, &resolver, &path, at, fault.lasts);
+        let mut found = FaultCtx::new(ctx, resolver, &path, at, fault.lasts);
         let faults = fault.kind.lower(&mut found);
         if planned.len() + faults.len() > MAX_PLANNED {
             ctx.error("faults", format!("more than {MAX_PLANNED} of single volumes"), format!("at most {MAX_PLANNED}"));
@@ -48,7 +45,7 @@ pub(super) fn validate(
     }
     let mut random = Vec::new();
     for (k, faults) in raw.random_faults.iter().enumerate() {
-        random.push(random_faults(ctx, &format!("random_faults[{k}]"), faults, &resolver));
+        random.push(random_faults(ctx, &format!("random_faults[{k}]"), faults, resolver));
     }
     too_many(ctx, raw, &random);
     (planned, random)

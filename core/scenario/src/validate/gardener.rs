@@ -368,6 +368,7 @@ impl ShootPlacement<'_> {
             routing: Routing::default(),
             resources: entry.api_servers.resources(),
             shutdown_delay: entry.api_servers.shutdown_delay.map(|span| span.0),
+            access: None,
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),

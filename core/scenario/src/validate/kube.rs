@@ -177,6 +177,7 @@ impl Builder<'_, '_> {
             routing,
             resources: raw.api_servers.resources(),
             shutdown_delay: None,
+            access: None,
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),

@@ -1,13 +1,14 @@
 //! From what is written to what is meant: names to ids, defaults filled in, and everything that cannot be refused.
 //!
 //! ```text
-//! RawScenario -> world (zones, nodes, volumes, network) -> etcd -> seeds, clusters -> shoots -> etcd's members over time -> load, events
+//! RawScenario -> world (zones, nodes, volumes, network) -> etcd -> seeds, clusters -> shoots -> load balancers -> etcd's members over time -> load, events
 //!             -> Scenario
 //! ```
 //!
 //! Each part reports all it finds and goes on with whatever it could make out; what depends on a name that is nowhere is skipped,
 //! not reported twice. A `Scenario` comes out only where nothing was found.
 
+mod access;
 mod capacity;
 mod cluster;
 mod deploy;
@@ -33,6 +34,7 @@ use std::collections::BTreeSet;
 
 use crate::error::Errors;
 use crate::expect::Expectation;
+use crate::fault::FaultResolver;
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::model::Scenario;
 use crate::probe::{Probe, ProbeFrom, Vantage};
@@ -49,6 +51,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let mut topology = topology::validate(&mut ctx, raw);
     let (mut clusters, mut members) = etcd::validate(&mut ctx, raw, &mut topology);
     let (mut kube, mut inputs) = gardener::validate(&mut ctx, raw, &mut topology, &mut clusters, &mut members);
+    let (load_balancers, balancers) = access::validate(&mut ctx, raw, &topology, &mut kube, &mut inputs);
     etcd::operations(&mut ctx, raw, &clusters, &mut topology, &mut members);
     let prices = prices::validate(&mut ctx, raw, &kube, &members);
     let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
@@ -56,7 +59,8 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     usage::sample(&ctx, raw, &mut kube);
     clients.extend(usage::clients(&mut ctx, raw, &kube));
     usage::limits(&mut ctx, raw);
-    let (faults, random_faults) = events::validate(&mut ctx, raw, &topology, &clusters, &members, &mut inputs);
+    let resolver = FaultResolver::new(&topology, &clusters, &members, &kube, &balancers);
+    let (faults, random_faults) = events::validate(&mut ctx, raw, &resolver, &mut inputs);
     let probe = Probe { from: probe_from(&mut ctx, raw, &topology.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut ctx, raw, &clusters);
     let observe_at = observe_at(&mut ctx, raw);
@@ -73,6 +77,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
         network: topology.network,
         etcd: members.clusters,
         kube,
+        load_balancers,
         prices,
         clients: clients.into(),
         faults,

@@ -116,6 +116,7 @@ fn scenario() -> Scenario {
         routing: Routing::default(),
         resources: 66,
         shutdown_delay: None,
+        access: None,
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),

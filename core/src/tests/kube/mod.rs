@@ -23,5 +23,6 @@ mod termination;
 mod timing;
 mod traffic;
 mod volumes;
+mod ways;
 mod workloads;
 mod world;

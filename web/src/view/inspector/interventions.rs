@@ -134,6 +134,7 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Hit::Volume(volume) => member.is_some_and(|m| scenario.member(m).volume == volume.named()),
         Hit::Node(n) => node == Some(n.named()),
         Hit::Zone(z) => zone == Some(z.named()),
+        Hit::Balancer(_) => false,
         // A link between zones is a thing of its own.
         Hit::Link(Place::Zone(a), Place::Zone(b)) => a == b && zone == Some(a),
         Hit::Link(a, b) => [a, b].iter().any(|end| node.is_some_and(|node| *end == Place::Node(node))),

@@ -1,0 +1,30 @@
+//! What the handlers of ways see and ask for.
+
+use crate::event::AccessEvent;
+use crate::record::AccessRecord;
+use zonefall_kernel::outbox::Outbox;
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::time::Time;
+use zonefall_network::Network;
+use zonefall_scenario::Scenario;
+use zonefall_scenario::ids::KubeClusterId;
+
+/// Takes events and records.
+pub type AccessOutbox = dyn Outbox<(KubeClusterId, AccessEvent), (KubeClusterId, AccessRecord)>;
+
+/// What ways see and ask for.
+#[derive(Debug)]
+pub struct AccessCtx<'a> {
+    /// The current time.
+    pub now: Time,
+    /// How periodic work is simulated.
+    pub stepping: Stepping,
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Hosts and paths.
+    pub net: &'a Network,
+    /// Takes events and records.
+    pub out: &'a mut AccessOutbox,
+    /// Clusters whose clients go elsewhere than before.
+    pub routes_changed: &'a mut Vec<KubeClusterId>,
+}

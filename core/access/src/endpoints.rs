@@ -1,0 +1,135 @@
+//! The endpoints of the Service `kubernetes`: the addresses of API servers that these list for each other.
+//!
+//! ```text
+//!  code (lease): server --renews its lease (15 s) every 10 s, and writes down whose leases hold--> endpoints
+//!                gone --lease expires--> next write of another server: dropped, 5 to 25 s after its end
+//!  text (ready): those whose /readyz succeeds
+//! ```
+//!
+//! Sources: `kubernetes/pkg/controlplane/reconcilers/lease.go` (`DefaultEndpointReconcilerTTL`: 15 s), `pkg/controlplane/controller/
+//! kubernetesservice/controller.go` (`EndpointInterval`: 10 s); Resilient Control Plane Networking, section Proposal, for readiness.
+
+use std::collections::BTreeMap;
+
+use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
+use zonefall_scenario::access::Alternatives;
+
+/// A server's lease holds for so long after a renewal.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// A server renews its lease and writes the endpoints this often.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(10);
+
+/// The endpoints of one cluster.
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    rules: Alternatives,
+    listed: Vec<u32>,
+    /// When each server renews its lease.
+    renewals: BTreeMap<u32, Periodic>,
+    /// Servers that are gone and still listed, and when their leases end.
+    leaves: BTreeMap<u32, Time>,
+    /// Fires when the first of these is dropped.
+    pub(crate) timer: Timer,
+}
+
+/// What endpoints need to know of a server that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    pub(crate) key: u32,
+    pub(crate) readyz: bool,
+}
+
+impl Endpoints {
+    /// None listed yet.
+    pub(crate) const fn new(rules: Alternatives) -> Self {
+        Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), leaves: BTreeMap::new(), timer: Timer::new() }
+    }
+
+    /// Keys of the servers that are listed, in their order.
+    pub fn listed(&self) -> &[u32] {
+        &self.listed
+    }
+
+    /// A server runs that renews its lease first at `first`.
+    pub(crate) fn starts(&mut self, key: u32, first: Time) {
+        self.renewals.insert(key, Periodic::new(first, INTERVAL));
+        self.leaves.remove(&key);
+    }
+
+    /// A server is gone, without a word.
+    pub(crate) fn is_gone(&mut self, key: u32, now: Time) {
+        let Some(renewals) = self.renewals.remove(&key) else { return };
+        let expires = renewals.before(now).map_or(now, |last| last + LEASE).max(now);
+        self.leaves.insert(key, expires);
+    }
+
+    /// When somebody writes that a lease which ends then is over; `None`: nobody is there to write.
+    fn written(&self, expires: Time) -> Option<Time> {
+        self.renewals.values().map(|other| other.at_or_after(expires)).min()
+    }
+
+    /// Follows what runs; whether others are listed than before.
+    pub(crate) fn follow(&mut self, running: &[Running], now: Time) -> bool {
+        let is_over = |expires: Time| self.written(expires).is_some_and(|at| at <= now);
+        let gone: Vec<u32> = self.leaves.iter().filter(|(_, expires)| is_over(**expires)).map(|(key, _)| *key).collect();
+        for key in gone {
+            self.leaves.remove(&key);
+        }
+        let mut listed: Vec<u32> = match self.rules {
+            Alternatives::Text => running.iter().filter(|one| one.readyz).map(|one| one.key).collect(),
+            Alternatives::Code => running.iter().map(|one| one.key).chain(self.leaves.keys().copied()).collect(),
+        };
+        listed.sort_unstable();
+        listed.dedup();
+        let changed = listed != self.listed;
+        self.listed = listed;
+        changed
+    }
+
+    /// When a server is dropped next.
+    pub(crate) fn next(&self) -> Option<Time> {
+        let written = self.leaves.values().filter_map(|expires| self.written(*expires)).min();
+        written.filter(|_| self.rules == Alternatives::Code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn secs(s: u64) -> Time {
+        Time::from_nanos(s * 1_000_000_000)
+    }
+
+    fn running(keys: &[u32]) -> Vec<Running> {
+        keys.iter().map(|key| Running { key: *key, readyz: *key != 9 }).collect()
+    }
+
+    #[test]
+    fn crashed_server_is_listed_until_its_lease_is_over_and_another_writes() {
+        let mut endpoints = Endpoints::new(Alternatives::Code);
+        endpoints.starts(0, secs(3));
+        endpoints.starts(1, secs(7));
+        assert!(endpoints.follow(&running(&[0, 1]), secs(100)));
+        // Server 0 last renewed at 103 s: its lease holds until 118 s; server 1 writes at 127 s.
+        endpoints.is_gone(0, secs(110));
+        assert!(!endpoints.follow(&running(&[1]), secs(110)));
+        assert_eq!(endpoints.next(), Some(secs(127)));
+        assert!(!endpoints.follow(&running(&[1]), secs(126)));
+        assert!(endpoints.follow(&running(&[1]), secs(127)));
+        assert_eq!(endpoints.listed(), [1]);
+    }
+
+    #[test]
+    fn document_lists_the_ready_ones_only() {
+        let mut endpoints = Endpoints::new(Alternatives::Text);
+        assert!(endpoints.follow(&running(&[0, 9]), secs(0)));
+        assert_eq!(endpoints.listed(), [0]);
+        endpoints.is_gone(0, secs(1));
+        assert!(endpoints.follow(&running(&[9]), secs(1)));
+        assert!(endpoints.listed().is_empty());
+    }
+}

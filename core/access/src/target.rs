@@ -1,0 +1,251 @@
+//! A load balancer at work: its nodes, what each thinks of the targets, and the faults that it suffers from.
+//!
+//! ```text
+//!  target as it is --check, at even intervals--> result --rise, fall--> health --> where new connections go
+//! ```
+//!
+//! What a check meets at its start decides its result. One that nobody answers fails after its time-out, or with the next check where
+//! that comes sooner. While checks confirm what a node thinks they are arithmetic: they change nothing.
+
+use crate::balancer::health::{Health, TargetHealth, Thresholds};
+use crate::server::Server;
+use std::collections::BTreeMap;
+use zonefall_kernel::periodic::{Periodic, Stepping};
+use zonefall_kernel::rng::{Purpose, Stream};
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::{Generation, Timer};
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::access::{Check, CheckKind, LoadBalancer};
+use zonefall_scenario::ids::{BalancerId, FaultId};
+use zonefall_scenario::{Fault, LbPartition, Place};
+
+/// What somebody meets that opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It is accepted, and answered after this time on the way.
+    Open(Duration),
+    /// It is refused at once.
+    Refused,
+    /// Nobody answers.
+    Silent,
+}
+
+/// A target, as one node of the balancer sees it.
+#[derive(Clone, Debug)]
+struct Target {
+    health: TargetHealth,
+    checks: Periodic,
+    /// Fires at the next check that counts, or when one has waited for long enough.
+    timer: Timer,
+    /// A check waits for an answer.
+    waits: bool,
+}
+
+/// A load balancer.
+#[derive(Clone, Debug)]
+pub struct Balancer {
+    id: BalancerId,
+    nodes: Vec<HostId>,
+    /// By node and key of the server.
+    targets: BTreeMap<(u8, u32), Target>,
+    /// Hosts of all targets, whether a server runs there or not.
+    hosts: Vec<HostId>,
+    /// Faults under way.
+    faults: Vec<(FaultId, Fault)>,
+}
+
+impl Balancer {
+    /// A balancer that has found its targets healthy for long: servers on these hosts, by their keys.
+    pub(crate) fn new(id: BalancerId, spec: &LoadBalancer, nodes: Vec<HostId>, hosts: Vec<HostId>, seed: u64) -> Self {
+        let target = |node: usize, key: usize| {
+            let entity = u64::from(id.0) << 32 | (node as u64) << 16 | key as u64;
+            let phase = Stream::new(seed, Purpose::Balancer, entity).draw(0).below(spec.check.interval.as_nanos());
+            let checks = Periodic::new(Time::from_nanos(phase), spec.check.interval);
+            let target = Target { health: TargetHealth::new(Health::Healthy), checks, timer: Timer::new(), waits: false };
+            ((node as u8, key as u32), target)
+        };
+        let targets = (0..nodes.len()).flat_map(|node| (0..hosts.len()).map(move |key| target(node, key))).collect();
+        Self { id, nodes, targets, hosts, faults: Vec::new() }
+    }
+
+    /// Which balancer it is.
+    pub(crate) const fn id(&self) -> BalancerId {
+        self.id
+    }
+
+    /// Its nodes, by their places.
+    pub(crate) fn nodes(&self) -> std::ops::Range<u8> {
+        0..self.nodes.len() as u8
+    }
+
+    /// Host of a target.
+    pub(crate) fn host(&self, key: u32) -> Option<HostId> {
+        self.hosts.get(key as usize).copied()
+    }
+
+    /// Target on a host.
+    pub(crate) fn on_host(&self, host: HostId) -> Option<u32> {
+        self.hosts.iter().position(|other| *other == host).map(|key| key as u32)
+    }
+
+    /// What a node thinks of a target.
+    pub fn health(&self, node: u8, key: u32) -> Health {
+        self.targets[&(node, key)].health.health()
+    }
+
+    /// A fault begins or ends.
+    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
+        if begins {
+            self.faults.push((id, fault.clone()));
+        } else {
+            self.faults.retain(|(other, _)| *other != id);
+        }
+    }
+
+    fn suffers(&self, from: impl Fn(&Fault) -> bool) -> bool {
+        self.faults.iter().any(|(_, fault)| from(fault))
+    }
+
+    /// It was deleted: nobody resolves its name.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)))
+    }
+
+    /// Whether packets pass between a node of it and a host, both ways.
+    pub(crate) fn is_open(&self, node: u8, host: HostId, net: &Network) -> bool {
+        let own = self.nodes[usize::from(node)];
+        let is_at = |place: &Place| match *place {
+            Place::Zone(zone) => net.zone(host) == zone,
+            Place::Node(node) => Network::host_of(node) == host,
+        };
+        let drops = |fault: &Fault| match fault {
+            Fault::LbDown(_) | Fault::LbRemoved(_) => true,
+            Fault::LbPartition(LbPartition { from, .. }) => from.is_empty() || from.iter().any(is_at),
+            _ => false,
+        };
+        net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && !self.suffers(drops)
+    }
+
+    /// What a node of it meets that opens a connection to a target.
+    pub(crate) fn reach(&self, node: u8, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reach {
+        let host = self.hosts[key as usize];
+        if !self.is_open(node, host, net) {
+            return Reach::Silent;
+        }
+        let listens = servers.get(&key).is_some_and(|server| server.view.listens);
+        if listens { Reach::Open(net.round_trip(self.nodes[usize::from(node)], host)) } else { Reach::Refused }
+    }
+
+    /// Time from a client to one of its nodes and back, on the way.
+    pub(crate) fn way_to(&self, node: u8, from: HostId, net: &Network) -> Duration {
+        net.round_trip(from, self.nodes[usize::from(node)])
+    }
+
+    /// Targets that a node may send a new connection to; empty: it refuses it.
+    pub(crate) fn choice(&self, node: u8, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
+        let own = net.zone(self.nodes[usize::from(node)]);
+        let keys = 0..self.hosts.len() as u32;
+        let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
+        // A zone without any target of its own is served by the others.
+        let eligible = if near.is_empty() { keys.collect() } else { near };
+        let healthy: Vec<u32> = eligible.iter().copied().filter(|key| self.health(node, *key) == Health::Healthy).collect();
+        match (healthy.is_empty(), spec.all_unhealthy) {
+            (false, _) => healthy,
+            (true, zonefall_scenario::access::AllUnhealthy::Open) => eligible,
+            (true, zonefall_scenario::access::AllUnhealthy::Closed) => Vec::new(),
+        }
+    }
+
+    /// What it asks of its targets now.
+    fn kind(&self, check: Check) -> CheckKind {
+        let tcp = self.suffers(|fault| matches!(fault, Fault::LbTcpHealthOnly(_)));
+        if tcp { CheckKind::Tcp } else { check.kind }
+    }
+
+    /// Result of a check that starts now; `None`: nobody answers it.
+    fn result(&self, node: u8, key: u32, check: Check, servers: &BTreeMap<u32, Server>, net: &Network) -> Option<bool> {
+        match self.reach(node, key, servers, net) {
+            Reach::Silent => None,
+            Reach::Refused => Some(false),
+            Reach::Open(_) => Some(self.kind(check) == CheckKind::Tcp || servers[&key].view.readyz),
+        }
+    }
+
+    /// When the next check of a target starts, or gives up, that counts: each, or under fast-forward those that may change something.
+    pub(crate) fn arm(
+        &mut self,
+        check: Check,
+        servers: &BTreeMap<u32, Server>,
+        net: &Network,
+        now: Time,
+        stepping: Stepping,
+    ) -> Vec<(Time, u8, u32, Generation)> {
+        let keys: Vec<(u8, u32)> = self.targets.keys().copied().collect();
+        let mut armed = Vec::new();
+        for (node, key) in keys {
+            let result = self.result(node, key, check, servers, net);
+            let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
+            if target.waits {
+                continue;
+            }
+            let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
+            if let Some((at, generation)) = target.timer.rearm(counts.then(|| target.checks.after(now))) {
+                armed.push((at, node, key, generation));
+            }
+        }
+        armed
+    }
+
+    /// A timer of a target fires; whether its health has changed.
+    pub(crate) fn check(
+        &mut self,
+        (node, key, generation): (u8, u32, Generation),
+        check: Check,
+        servers: &BTreeMap<u32, Server>,
+        net: &Network,
+        now: Time,
+    ) -> Checked {
+        let result = self.result(node, key, check, servers, net);
+        let is_stale = self.suffers(|fault| matches!(fault, Fault::LbStaleTargets(_)));
+        let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
+        if !target.timer.fires(generation) {
+            return Checked::Nothing;
+        }
+        let waited = std::mem::take(&mut target.waits);
+        if result.is_none() && !waited && !is_stale {
+            target.waits = true;
+            let at = (now + check.timeout).min(target.checks.after(now) - Duration::from_nanos(1));
+            return Checked::Waits(at, target.timer.arm(at));
+        }
+        let before = target.health.health();
+        if !is_stale {
+            target.health.check(!waited && result == Some(true), thresholds(check));
+        }
+        let after = target.health.health();
+        if after == before { Checked::Nothing } else { Checked::Changed(after) }
+    }
+}
+
+/// What comes of a check.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Checked {
+    /// Its node thinks as before.
+    Nothing,
+    /// Nobody has answered yet: it is given up then.
+    Waits(Time, Generation),
+    /// Its node thinks otherwise of the target.
+    Changed(Health),
+}
+
+const fn thresholds(Check { rise, fall, first_rise, .. }: Check) -> Thresholds {
+    Thresholds { rise, fall, first_rise }
+}
+
+impl Target {
+    /// Whether checks with this result, one after the other, leave it as it is.
+    fn is_confirmed_by(&self, success: bool, thresholds: Thresholds) -> bool {
+        let mut next = self.health;
+        next.check(success, thresholds);
+        next == self.health
+    }
+}

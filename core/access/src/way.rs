@@ -1,0 +1,315 @@
+//! The ways of all clients of one cluster: its load balancer, the lists of its API servers, and each client.
+
+use std::collections::BTreeMap;
+
+use crate::alt_svc::Rules;
+use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
+use crate::alt_svc::client::Client as Selector;
+use crate::client::{Address, Client, Pace};
+use crate::ctx::AccessCtx;
+use crate::endpoints::{Endpoints, INTERVAL, Running};
+use crate::event::AccessEvent;
+use crate::record::{AccessRecord, Connection};
+use crate::server::{Server, ServerView};
+use crate::target::{Balancer, Checked};
+use crate::world::World;
+use zonefall_kernel::rng::{Purpose, Stream};
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::{ApiClient, Route};
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::access::{Alternatives, ApiAccess, LoadBalancer};
+use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
+use zonefall_scenario::{Fault, Scenario};
+
+/// The longest that a client uses a list, where the API servers have no shutdown delay of their own (OpenShift:
+/// `shutdown-delay-duration`).
+const KEEP: Duration = Duration::from_secs(70);
+
+/// Entities of draws beyond all keys of servers and nodes.
+const SERVERS: u64 = 1 << 40;
+
+/// What Kubernetes says of a cluster's API servers, and of the programs that ask them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// API servers that run.
+    pub servers: Vec<ServerView>,
+    /// Programs that run, and their hosts.
+    pub clients: Vec<(ApiClient, HostId)>,
+}
+
+/// The ways of one cluster.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    cluster: KubeClusterId,
+    access: ApiAccess,
+    seed: u64,
+    balancer: Balancer,
+    servers: BTreeMap<u32, Server>,
+    endpoints: Endpoints,
+    clients: BTreeMap<ApiClient, Client>,
+    /// Servers started so far.
+    lives: u32,
+    /// Clients started so far.
+    joined: u64,
+    seen: Seen,
+    /// Nothing has been seen yet: what is seen first has been there for long.
+    is_new: bool,
+}
+
+impl Ways {
+    /// Ways without servers and clients.
+    pub(crate) fn new(cluster: KubeClusterId, access: ApiAccess, scenario: &Scenario, seed: u64) -> Self {
+        let spec = &scenario.load_balancers[access.balancer];
+        let nodes = Network::hosts_of_balancer(access.balancer, scenario);
+        let hosts = scenario.kube.clusters[cluster].control_plane.iter().map(|node| Network::host_of(*node)).collect();
+        Self {
+            cluster,
+            access,
+            seed,
+            balancer: Balancer::new(access.balancer, spec, nodes, hosts, seed),
+            servers: BTreeMap::new(),
+            endpoints: Endpoints::new(access.alternatives.unwrap_or(Alternatives::Text)),
+            clients: BTreeMap::new(),
+            lives: 0,
+            joined: 0,
+            seen: Seen::default(),
+            is_new: true,
+        }
+    }
+
+    /// The balancer of the cluster.
+    pub const fn balancer_id(&self) -> BalancerId {
+        self.balancer.id()
+    }
+
+    /// The balancer, and what it thinks of its targets.
+    pub const fn balancer(&self) -> &Balancer {
+        &self.balancer
+    }
+
+    /// Where the requests of a client go.
+    pub fn route(&self, client: ApiClient) -> Route {
+        self.clients.get(&client).map_or(Route::Nowhere, Client::route)
+    }
+
+    /// What a client has of a connection.
+    pub fn connection(&self, client: ApiClient) -> Connection {
+        self.clients.get(&client).map_or(Connection::None, Client::connection)
+    }
+
+    /// Alternatives that a client knows, by the keys of their servers, and whether each may be tried.
+    pub fn alternatives(&self, client: ApiClient) -> impl Iterator<Item = (u32, Block)> {
+        let selector = self.clients.get(&client).and_then(Client::selector);
+        selector.into_iter().flat_map(|selector| selector.alternatives().listed()).filter_map(|entry| match entry.authority {
+            Address::Server(key) => Some((key, entry.block)),
+            Address::Origin => None,
+        })
+    }
+
+    /// Servers that the Service `kubernetes` lists.
+    pub fn endpoints(&self) -> &[u32] {
+        self.endpoints.listed()
+    }
+
+    /// Servers or clients may be others than before.
+    pub(crate) fn follow(&mut self, seen: &Seen, ctx: &mut AccessCtx<'_>) {
+        if *seen != self.seen {
+            self.look(seen, ctx);
+        }
+    }
+
+    /// Servers, clients, hosts or paths may be others than before.
+    pub(crate) fn look(&mut self, seen: &Seen, ctx: &mut AccessCtx<'_>) {
+        let is_new = std::mem::take(&mut self.is_new);
+        self.follow_servers(seen, is_new, ctx.now);
+        self.follow_endpoints(is_new, ctx);
+        self.follow_clients(seen, is_new, ctx);
+        self.seen.clone_from(seen);
+        self.move_on(ctx);
+    }
+
+    /// Its balancer is hit by a fault, or no longer.
+    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
+        self.balancer.fault(id, fault, begins);
+        self.move_on(ctx);
+    }
+
+    /// Something is due.
+    pub(crate) fn handle(&mut self, event: AccessEvent, ctx: &mut AccessCtx<'_>) {
+        match event {
+            AccessEvent::Check { node, target, generation } => {
+                let check = self.spec(ctx).check;
+                match self.balancer.check((node, target, generation), check, &self.servers, ctx.net, ctx.now) {
+                    Checked::Nothing => self.arm(ctx),
+                    Checked::Waits(at, generation) => {
+                        ctx.out.schedule(at, (self.cluster, AccessEvent::Check { node, target, generation }));
+                    }
+                    Checked::Changed(health) => {
+                        ctx.out.record((self.cluster, AccessRecord::Target { node, target, health }));
+                        self.move_on(ctx);
+                    }
+                }
+            }
+            AccessEvent::Client { client, generation } => {
+                if self.clients.get_mut(&client).is_some_and(|one| one.timer.fires(generation)) {
+                    self.move_client(client, ctx);
+                }
+            }
+            AccessEvent::Refresh { server, generation } => {
+                let endpoints = self.endpoints.listed();
+                let Some(it) = self.servers.get_mut(&server).filter(|it| it.refresh.is_due(generation)) else { return };
+                if !it.view.answers {
+                    let (at, generation) = it.refresh.rearm(Some(it.next_refresh(ctx.now))).expect("it is a later time");
+                    ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server, generation }));
+                } else if it.refresh.fires(generation) && it.read(endpoints) {
+                    self.move_on(ctx);
+                }
+            }
+            AccessEvent::Endpoints { generation } => {
+                if self.endpoints.timer.fires(generation) {
+                    self.follow_endpoints(false, ctx);
+                    self.arm(ctx);
+                }
+            }
+        }
+    }
+
+    fn spec<'a>(&self, ctx: &AccessCtx<'a>) -> &'a LoadBalancer {
+        &ctx.scenario.load_balancers[self.access.balancer]
+    }
+
+    fn follow_servers(&mut self, seen: &Seen, is_new: bool, now: Time) {
+        let runs = |key: &u32| seen.servers.iter().any(|view| view.key == *key);
+        let gone: Vec<u32> = self.servers.keys().copied().filter(|key| !runs(key)).collect();
+        for key in gone {
+            self.servers.remove(&key);
+            self.endpoints.is_gone(key, now);
+        }
+        for view in &seen.servers {
+            if let Some(server) = self.servers.get_mut(&view.key) {
+                server.view = *view;
+                continue;
+            }
+            self.lives += 1;
+            let mut draw = self.draws(SERVERS + u64::from(self.lives)).draw(0);
+            let mut within = |period: Duration| now + Duration::from_nanos(draw.below(period.as_nanos()));
+            let (first, renews) = (within(crate::alt_svc::advertiser::KEEP), within(INTERVAL));
+            // One that starts renews its lease at once.
+            self.endpoints.starts(view.key, if is_new { renews } else { now });
+            self.servers.insert(view.key, Server::new(*view, self.lives, first));
+        }
+    }
+
+    fn follow_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) {
+        let running: Vec<Running> =
+            self.servers.iter().map(|(key, server)| Running { key: *key, readyz: server.view.readyz }).collect();
+        let changed = self.endpoints.follow(&running, ctx.now);
+        let endpoints = self.endpoints.listed();
+        for (key, server) in &mut self.servers {
+            // One that has just started reads them with its first request. One that etcd does not answer cannot: it keeps its list.
+            if (is_new || server.list().is_empty()) && server.view.answers {
+                server.read(endpoints);
+            } else if changed && let Some((at, generation)) = server.refresh.rearm(Some(server.next_refresh(ctx.now))) {
+                ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server: *key, generation }));
+            }
+        }
+    }
+
+    fn follow_clients(&mut self, seen: &Seen, is_new: bool, ctx: &mut AccessCtx<'_>) {
+        let gone: Vec<ApiClient> = self
+            .clients
+            .iter()
+            .filter(|(id, client)| !seen.clients.contains(&(**id, client.host())))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in gone {
+            self.clients.remove(&id);
+            ctx.out.record((self.cluster, AccessRecord::ClientGone(id)));
+        }
+        for &(id, host) in &seen.clients {
+            if !self.clients.contains_key(&id) {
+                self.joined += 1;
+                let selector = self.access.alternatives.map(|rules| self.selector(rules, host, is_new, ctx));
+                let client = Client::new(host, pace(id, self.cluster, ctx.scenario), selector, self.draws(self.joined), ctx.now);
+                self.clients.insert(id, client);
+                self.move_client(id, ctx);
+                if self.connection(id) == Connection::None {
+                    // Otherwise it has just been told.
+                    ctx.out.record((self.cluster, AccessRecord::Client { client: id, connection: Connection::None }));
+                }
+            }
+        }
+    }
+
+    /// What a client knows of alternatives: nothing, or as at the start all.
+    fn selector(&self, rules: Alternatives, host: HostId, knows_all: bool, ctx: &AccessCtx<'_>) -> Selector<Address> {
+        let keep = ctx.scenario.kube.clusters[self.cluster].shutdown_delay.unwrap_or(KEEP);
+        let rules = match rules {
+            Alternatives::Text => Rules::Text { keep },
+            Alternatives::Code => Rules::Code,
+        };
+        let known = if knows_all { self.endpoints.listed() } else { &[] };
+        let known = known.iter().map(|key| Alternative {
+            authority: Address::Server(*key),
+            local: self.balancer.host(*key) == Some(host),
+            block: Block::Free,
+        });
+        Selector::new(rules, Listed::new(known.collect(), ctx.now), None)
+    }
+
+    /// Everybody follows what has changed.
+    fn move_on(&mut self, ctx: &mut AccessCtx<'_>) {
+        let ids: Vec<ApiClient> = self.clients.keys().copied().collect();
+        for id in ids {
+            self.move_client(id, ctx);
+        }
+        self.arm(ctx);
+    }
+
+    fn move_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
+        let spec = self.spec(ctx);
+        let Self { servers, balancer, clients, cluster, .. } = self;
+        let client = clients.get_mut(&id).expect("it is one of them");
+        let (route, connection) = (client.route(), client.connection());
+        client.follow(&World { now: ctx.now, net: ctx.net, servers, balancer, spec });
+        if client.connection() != connection {
+            ctx.out.record((*cluster, AccessRecord::Client { client: id, connection: client.connection() }));
+        }
+        if client.route() != route && !ctx.routes_changed.contains(cluster) {
+            ctx.routes_changed.push(*cluster);
+        }
+        let next = client.next(ctx.now);
+        if let Some((at, generation)) = client.timer.rearm(next) {
+            ctx.out.schedule(at, (*cluster, AccessEvent::Client { client: id, generation }));
+        }
+    }
+
+    /// Queues what is due next, but for the clients.
+    fn arm(&mut self, ctx: &mut AccessCtx<'_>) {
+        let check = self.spec(ctx).check;
+        for (at, node, target, generation) in self.balancer.arm(check, &self.servers, ctx.net, ctx.now, ctx.stepping) {
+            ctx.out.schedule(at, (self.cluster, AccessEvent::Check { node, target, generation }));
+        }
+        let next = self.endpoints.next();
+        if let Some((at, generation)) = self.endpoints.timer.rearm(next) {
+            ctx.out.schedule(at, (self.cluster, AccessEvent::Endpoints { generation }));
+        }
+    }
+
+    fn draws(&self, entity: u64) -> Stream {
+        Stream::new(self.seed, Purpose::ApiClient, u64::from(self.cluster.0) << 48 | entity)
+    }
+}
+
+/// How often a program asks, and how long it waits: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its
+/// lease client is the interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
+fn pace(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> Pace {
+    let timers = &scenario.kube.clusters[cluster].timers;
+    match client {
+        ApiClient::Kubelet(_) => Pace { period: timers.lease_renewal, deadline: timers.lease_renewal },
+        ApiClient::Candidate(..) => {
+            let timings = timers.leader_election();
+            Pace { period: timings.retry_period, deadline: timings.request_timeout() }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Load balancers, the clusters behind them, and their faults.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::access::{AllUnhealthy, Alternatives, ApiAccess, Check, CheckKind, Established, LoadBalancer, Loopback};
+use crate::ids::{BalancerId, KubeClusterId, NodeId, ZoneId};
+
+/// A cluster with a control plane in `a` and `b`, behind this load balancer.
+fn file(balancer: &Value) -> Value {
+    let mut lb = json!({"name": "api-int", "profile": "aws_nlb"});
+    lb.as_object_mut().expect("an object").extend(balancer.as_object().expect("an object").clone());
+    json!({
+        "name": "plain",
+        "duration": "1h",
+        "topology": {
+            "regions": [{"name": "r", "zones": ["a", "b", "c"]}],
+            "nodes": [{"name": "bastion", "zone": "c"}],
+        },
+        "load_balancers": [lb],
+        "clusters": [{
+            "name": "c",
+            "zones": ["a", "b", "c"],
+            "control_plane": {"zones": ["b", "a"]},
+            "api_access": {"load_balancer": "api-int"},
+            "pools": [{"name": "p", "minimum": 3, "maximum": 3}],
+        }],
+    })
+}
+
+fn scenario(raw: &Value) -> Scenario {
+    Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The file with `value` at a JSON pointer (`-`: at the end of a list): all errors.
+fn errors(pointer: &str, value: Value) -> String {
+    let mut raw = file(&json!({}));
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    match raw.pointer_mut(parent).expect("a parent") {
+        Value::Array(items) if key == "-" => items.push(value),
+        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+        other => panic!("{other} has no {key}"),
+    }
+    Scenario::from_json(&raw.to_string()).err().map_or_else(String::new, |errors| errors.to_string())
+}
+
+/// Path and text of each warning.
+fn warnings(raw: &Value) -> Vec<String> {
+    scenario(raw).warnings.iter().filter(|warning| warning.path.starts_with("load")).map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_load_balancer_is_what_its_file_says() {
+    let said = json!({
+        "profile": "haproxy",
+        "zones": ["c", "a"],
+        "cross_zone": false,
+        "check": {"kind": "readyz", "interval": "7s", "timeout": "3s", "rise": 4, "fall": 6, "first_rise": 9},
+        "all_unhealthy": "open",
+        "established": "silent",
+        "loopback": "stays_on_host",
+        "hop_latency": "1ms",
+    });
+    let mut raw = file(&said);
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("code");
+    let scenario = scenario(&raw);
+    let expected = LoadBalancer {
+        name: "api-int".to_owned(),
+        zones: vec![ZoneId(2), ZoneId(0)],
+        cross_zone: false,
+        check: Check {
+            kind: CheckKind::Readyz,
+            interval: Duration::from_secs(7),
+            timeout: Duration::from_secs(3),
+            rise: 4,
+            fall: 6,
+            first_rise: 9,
+        },
+        all_unhealthy: AllUnhealthy::Open,
+        established: Established::Silent,
+        loopback: Loopback::StaysOnHost,
+        hop_latency: Duration::from_millis(1),
+    };
+    assert_eq!(scenario.load_balancers.raw, [expected]);
+    let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code) };
+    assert_eq!(scenario.kube.clusters[KubeClusterId(0)].access, Some(access));
+    assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
+}
+
+#[test]
+fn a_load_balancer_is_as_its_profile_where_its_file_says_nothing() {
+    let s = Duration::from_secs;
+    for (profile, check, cross_zone, all_unhealthy, established, loopback) in [
+        ("aws_nlb", (30, 10, 5, 2, 1), false, AllUnhealthy::Open, Established::Reset, Loopback::Fails),
+        ("gcp_passthrough", (5, 5, 2, 2, 2), true, AllUnhealthy::Open, Established::Kept, Loopback::StaysOnHost),
+        ("azure_standard", (15, 15, 2, 2, 2), true, AllUnhealthy::Closed, Established::Kept, Loopback::Fails),
+        ("haproxy", (2, 2, 2, 3, 2), true, AllUnhealthy::Closed, Established::Kept, Loopback::Works),
+    ] {
+        let scenario = scenario(&file(&json!({"profile": profile})));
+        let LoadBalancer { zones, check: found, .. } = &scenario.load_balancers[BalancerId(0)];
+        let (interval, timeout, rise, fall, first_rise) = check;
+        let expected = Check { kind: CheckKind::Tcp, interval: s(interval), timeout: s(timeout), rise, fall, first_rise };
+        assert_eq!(*found, expected, "{profile}");
+        // Those of the control plane behind it.
+        assert_eq!(*zones, [ZoneId(1), ZoneId(0)], "{profile}");
+        let found = &scenario.load_balancers[BalancerId(0)];
+        assert_eq!((found.cross_zone, found.all_unhealthy), (cross_zone, all_unhealthy), "{profile}");
+        assert_eq!((found.established, found.loopback), (established, loopback), "{profile}");
+        let access = scenario.kube.clusters[KubeClusterId(0)].access.expect("it goes through a load balancer");
+        assert_eq!(access.alternatives, None);
+    }
+    let mut without = file(&json!({}));
+    let fields = without.as_object_mut().expect("an object");
+    fields.shift_remove("load_balancers");
+    fields["clusters"][0].as_object_mut().expect("a cluster").shift_remove("api_access");
+    assert_eq!(scenario(&without).kube.clusters[KubeClusterId(0)].access, None);
+}
+
+#[test]
+fn each_value_of_a_profile_has_a_source() {
+    let rows = defaults();
+    let row = |path: &str| rows.iter().find(|row| row.path == path).unwrap_or_else(|| panic!("{path}"));
+    let interval = row("load_balancers[].check.interval");
+    assert_eq!(interval.value, "aws_nlb 30s, gcp_passthrough 5s, azure_standard 15s, haproxy 2s");
+    for path in ["cross_zone", "check.fall", "check.first_rise", "all_unhealthy", "established", "loopback", "hop_latency"] {
+        let source = &row(&format!("load_balancers[].{path}")).source;
+        assert_eq!(source.split("; ").count(), 4, "{path}: {source}");
+    }
+    assert!(interval.source.contains("azure_standard: Azure, Load Balancer health probes (not verified)"));
+}
+
+#[test]
+fn mistakes_in_load_balancers_have_their_messages() {
+    for (pointer, value, expected) in [
+        ("/title", json!("x"), ""),
+        (
+            "/clusters/0/api_access/load_balancer",
+            json!("api-ext"),
+            "clusters[0].api_access.load_balancer: expected the name of a load balancer: \"api-int\" (did you mean \"api-int\"?); found \"api-ext\"",
+        ),
+        (
+            "/clusters/0/api_access",
+            json!({"alternatives": "text"}),
+            "clusters[0].api_access.load_balancer: expected a text; found nothing",
+        ),
+        (
+            "/clusters/0/api_access/alternatives",
+            json!("both"),
+            "clusters[0].api_access.alternatives: expected `text` or `code`; found \"both\"",
+        ),
+        (
+            "/clusters/-",
+            json!({"name": "d", "zones": ["a"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}], "api_access": {"load_balancer": "api-int"}}),
+            "clusters[1].api_access.load_balancer: expected a load balancer of its own: this one is that of clusters[0] already; found \"api-int\" again",
+        ),
+        (
+            "/load_balancers/-",
+            json!({"name": "api-int", "profile": "haproxy"}),
+            "load_balancers[1].name: expected a name that no other has: it already names a load balancer; found \"api-int\" again",
+        ),
+        (
+            "/load_balancers/0/zones",
+            json!(["a", "bb", "a"]),
+            "load_balancers[0].zones[1]: expected the name of a zone: \"a\", \"b\" or \"c\" (did you mean \"b\"?); found \"bb\"\n\
+             load_balancers[0].zones[2]: expected each zone once; found \"a\" again",
+        ),
+        (
+            "/load_balancers/0/profile",
+            json!("aws_elb"),
+            "load_balancers[0].profile: expected `aws_nlb`, `gcp_passthrough`, `azure_standard` or `haproxy` (did you mean \"aws_nlb\"?); found \"aws_elb\"",
+        ),
+        (
+            "/load_balancers/0/check",
+            json!({"interval": "0s", "rise": 0, "fall": 0, "first_rise": 0}),
+            "load_balancers[0].check.interval: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1ms to 1h; found \"0s\"\n\
+             load_balancers[0].check.rise: expected a whole number from 1 to 1000; found 0\n\
+             load_balancers[0].check.fall: expected a whole number from 1 to 1000; found 0\n\
+             load_balancers[0].check.first_rise: expected a whole number from 1 to 1000; found 0",
+        ),
+        (
+            "/load_balancers/0/loopback",
+            json!("iptables"),
+            "load_balancers[0].loopback: expected `works`, `fails` or `stays_on_host`; found \"iptables\"",
+        ),
+        (
+            "/load_balancers",
+            (0..17)
+                .map(|k| json!({"name": if k == 0 { "api-int".to_owned() } else { format!("lb-{k}") }, "profile": "haproxy"}))
+                .collect(),
+            "load_balancers: expected 0 to 16 of them; found an array of 17",
+        ),
+    ] {
+        assert_eq!(errors(pointer, value), expected, "{pointer}");
+    }
+}
+
+#[test]
+fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
+    assert_eq!(
+        warnings(&file(&json!({"check": {"interval": "5s"}}))),
+        [
+            "load_balancers[0].check.timeout: expected at most the interval of 5s: with a longer timeout a check starts before the one before it has ended; found \"10s\""
+        ]
+    );
+    assert_eq!(warnings(&file(&json!({"check": {"interval": "10s"}}))), [""; 0]);
+    let mut unused = file(&json!({}));
+    unused["load_balancers"].as_array_mut().expect("a list").push(json!({"name": "api-ext", "profile": "azure_standard"}));
+    assert_eq!(
+        warnings(&unused),
+        [
+            "load_balancers[1].name: expected a load balancer that the `api_access` of a cluster names: this one has no targets; found \"api-ext\""
+        ]
+    );
+    assert_eq!(scenario(&unused).load_balancers[BalancerId(1)].zones.len(), 3);
+}
+
+#[test]
+fn mistakes_in_faults_of_load_balancers_have_their_messages() {
+    let host = "a host of the control plane of a cluster in `clusters`: no API server runs on another node itself";
+    for kind in ["lb_down", "lb_partition", "lb_tcp_health_only", "lb_stale_targets", "lb_removed"] {
+        let fault = |balancer: &str| json!([{"at": "1m", "kind": kind, "balancer": balancer}]);
+        assert_eq!(errors("/faults", fault("api-int")), "", "{kind}");
+        assert_eq!(
+            errors("/faults", fault("api-in")),
+            "faults[0].balancer: expected the name of a load balancer: \"api-int\" (did you mean \"api-int\"?); found \"api-in\"",
+            "{kind}"
+        );
+    }
+    let cut = |from: Value| json!([{"at": "1m", "kind": "lb_partition", "balancer": "api-int", "from": from}]);
+    assert_eq!(errors("/faults", cut(json!(["a", "bastion"]))), "");
+    assert_eq!(
+        errors("/faults", cut(json!(["bastian", "a", "a"]))),
+        "faults[0].from[0]: expected the name of a zone or a node: \"a\", \"b\", \"c\", \"bastion\", \"c-control-plane-0\", \"c-control-plane-1\", \"c-control-plane-2\", \"c-p-z1-6b988-sn62n\", … (did you mean \"bastion\"?); found \"bastian\"\n\
+         faults[0].from[2]: expected each place once; found \"a\" again"
+    );
+    let kill = |node: &str| json!([{"at": "1m", "kind": "api_server_kill", "node": node}]);
+    assert_eq!(errors("/faults", kill("c-control-plane-2")), "");
+    assert_eq!(errors("/faults", kill("bastion")), format!("faults[0].node: expected {host}; found \"bastion\""));
+    assert!(errors("/faults", kill("c-control-plane-9")).starts_with("faults[0].node: expected the name of a node: "));
+}
+
+/// The faults of this file, with what they say of themselves.
+#[test]
+fn faults_of_load_balancers_say_what_happens() {
+    let scenario = scenario(&file(&json!({})));
+    let lb = BalancerId(0);
+    let cut = |from: &[Place]| Fault::from(LbPartition { balancer: lb, from: from.to_vec() });
+    let (a, bastion) = (Place::Zone(ZoneId(0)), Place::Node(NodeId(0)));
+    let some = [Place::Zone(ZoneId(1)), Place::Zone(ZoneId(2)), bastion, Place::Node(NodeId(1)), Place::Node(NodeId(2))];
+    for (fault, expected) in [
+        (
+            LbDown(lb).into(),
+            ["load balancer api-int went down", "load balancer api-int still down", "load balancer api-int is up again"],
+        ),
+        (
+            cut(&[]),
+            ["load balancer api-int cut off", "load balancer api-int still cut off", "load balancer api-int is reachable again"],
+        ),
+        (
+            cut(&[a, bastion]),
+            [
+                "load balancer api-int cut off from a and bastion",
+                "load balancer api-int still cut off from a and bastion",
+                "load balancer api-int is reachable again from a and bastion",
+            ],
+        ),
+        (
+            cut(&some),
+            [
+                "load balancer api-int cut off from 5 places",
+                "load balancer api-int still cut off from 5 places",
+                "load balancer api-int is reachable again from 5 places",
+            ],
+        ),
+        (
+            LbTcpHealthOnly(lb).into(),
+            [
+                "load balancer api-int checks TCP only",
+                "load balancer api-int still checks TCP only",
+                "load balancer api-int checks as configured again",
+            ],
+        ),
+        (
+            LbStaleTargets(lb).into(),
+            [
+                "load balancer api-int does not update its view of its targets",
+                "load balancer api-int still does not update its view of its targets",
+                "load balancer api-int updates its view of its targets again",
+            ],
+        ),
+        (
+            LbRemoved(lb).into(),
+            ["load balancer api-int was removed", "load balancer api-int still removed", "load balancer api-int is there again"],
+        ),
+        (
+            ApiServerKill(NodeId(1)).into(),
+            [
+                "the API server on c-control-plane-0 was killed",
+                "the API server on c-control-plane-0 still stopped",
+                "the API server on c-control-plane-0 is restarted",
+            ],
+        ),
+    ] {
+        let kind = fault.kind();
+        assert_eq!([kind.began(&scenario), kind.ongoing(&scenario), kind.ended(&scenario)], expected);
+        assert_eq!((fault.check(&scenario), kind.impact()), (Ok(()), Impact::Elsewhere));
+        reads_back(&fault, &scenario);
+    }
+}
+
+#[test]
+fn what_is_offered_of_load_balancers_can_be_written_into_a_file() {
+    let scenario = scenario(&file(&json!({})));
+    let on = |hit| -> Vec<&str> {
+        let all = offers(hit, &scenario).into_iter();
+        all.inspect(|offer| reads_back(&offer.fault, &scenario)).map(|offer| offer.id).collect()
+    };
+    let of_balancer = ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-remove"];
+    assert_eq!(on(Hit::Balancer(BalancerId(0))), of_balancer);
+    let node = |name: &str| on(Hit::Node(FaultTarget::Named(scenario.node(name).expect("it is there"))));
+    assert!(node("c-control-plane-2").contains(&"kill-api-server"));
+    assert!(!node("bastion").contains(&"kill-api-server"));
+}
+
+#[test]
+fn faults_of_what_is_not_there_are_refused() {
+    let scenario = scenario(&file(&json!({})));
+    let cut = |place| LbPartition { balancer: BalancerId(0), from: vec![place] }.into();
+    let faults: [(Fault, &str); 5] = [
+        (LbDown(BalancerId(1)).into(), "the scenario has no load balancer 1: it has 1, numbered from 0"),
+        (cut(Place::Zone(ZoneId(3))), "the scenario has no zone 3: it has 3, numbered from 0"),
+        (cut(Place::Node(NodeId(99))), "the scenario has no node 99"),
+        (ApiServerKill(NodeId(99)).into(), "the scenario has no node 99"),
+        (ApiServerKill(NodeId(0)).into(), "expected a host of the control plane"),
+    ];
+    for (fault, expected) in faults {
+        let found = fault.check(&scenario).expect_err("it is not there");
+        assert!(found.starts_with(expected), "{fault:?}: {found}");
+    }
+}
+
+/// A fault is the same again after it was written into its file.
+fn reads_back(fault: &Fault, of: &Scenario) {
+    let mut raw = file(&json!({}));
+    raw["faults"] = json!([{"at": "1s"}]);
+    let fields = serde_json::to_value(fault.kind().raw(of)).expect("plain data");
+    raw["faults"][0].as_object_mut().expect("a fault").extend(fields.as_object().expect("fields").clone());
+    assert_eq!(scenario(&raw).faults[0].fault, *fault);
+}

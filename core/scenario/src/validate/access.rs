@@ -1,0 +1,119 @@
+//! Load balancers, and the clusters whose clients go through them.
+
+use super::mark;
+use crate::access::{ApiAccess, Check, LoadBalancer};
+use crate::error::quote;
+use crate::ids::{BalancerId, TiVec, ZoneId};
+use crate::kube::KubeModel;
+use crate::lowering::{CheckCtx, Names, Topology, quoted, zones_of};
+use crate::raw::{RawCheck, RawLoadBalancer, RawScenario};
+use crate::source::Input;
+use crate::units::Span;
+use zonefall_kernel::time::Duration;
+
+/// Zones of a load balancer, at most.
+const MAX_ZONES: usize = 16;
+
+/// Zones of the control plane behind each load balancer; `None`: no cluster names it.
+type ZonesBehind = TiVec<BalancerId, Option<Vec<ZoneId>>>;
+
+/// Load balancers, and what their names stand for. Says of each cluster in `kube` how its clients reach its API servers.
+pub(super) fn validate(
+    ctx: &mut CheckCtx<'_>,
+    raw: &RawScenario,
+    topology: &Topology,
+    kube: &mut KubeModel,
+    inputs: &mut Vec<Input>,
+) -> (TiVec<BalancerId, LoadBalancer>, Names) {
+    let mut names = Names::new("a load balancer");
+    if !ctx.trusts("load_balancers") {
+        // Too many: none of them is known by name.
+        names.add(ctx, "load_balancers", "", 0);
+    }
+    let mut balancers: TiVec<BalancerId, LoadBalancer> = TiVec::with_capacity(raw.load_balancers.len());
+    for (k, raw) in raw.load_balancers.iter().enumerate() {
+        let path = format!("load_balancers[{k}]");
+        names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        mark(ctx, inputs, &path, &raw.mark);
+        balancers.push(balancer(ctx, &path, raw, topology));
+    }
+    let behind = clusters(ctx, raw, topology, &names, kube);
+    for (id, zones) in behind.into_iter_enumerated() {
+        let (k, balancer) = (usize::from(id), &mut balancers[id]);
+        if zones.is_none() {
+            let expected = "a load balancer that the `api_access` of a cluster names: this one has no targets";
+            ctx.warn(&format!("load_balancers[{k}].name"), quote(&balancer.name), expected);
+        }
+        if balancer.zones.is_empty() {
+            balancer.zones = zones.unwrap_or_else(|| topology.zones.keys().take(MAX_ZONES).collect());
+        }
+    }
+    (balancers, names)
+}
+
+fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology: &Topology) -> LoadBalancer {
+    let usual = raw.profile.values();
+    LoadBalancer {
+        name: raw.name.to_string(),
+        zones: zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, topology),
+        cross_zone: raw.cross_zone.unwrap_or(usual.cross_zone.0),
+        check: check(ctx, &format!("{path}.check"), raw),
+        all_unhealthy: raw.all_unhealthy.unwrap_or(usual.all_unhealthy.0),
+        established: raw.established.unwrap_or(usual.established.0),
+        loopback: raw.loopback.unwrap_or(usual.loopback.0),
+        hop_latency: given(raw.hop_latency, usual.hop_latency.0),
+    }
+}
+
+fn check(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer) -> Check {
+    let usual = raw.profile.values();
+    let RawCheck { kind, interval, timeout, rise, fall, first_rise } = raw.check;
+    let check = Check {
+        kind: kind.unwrap_or(usual.check.0),
+        interval: given(interval, usual.interval.0),
+        timeout: given(timeout, usual.timeout.0),
+        rise: rise.unwrap_or(usual.rise.0),
+        fall: fall.unwrap_or(usual.fall.0),
+        first_rise: first_rise.unwrap_or(usual.first_rise.0),
+    };
+    if check.timeout > check.interval {
+        let expected = format!(
+            "at most the interval of {}: with a longer timeout a check starts before the one before it has ended",
+            Span(check.interval)
+        );
+        ctx.warn(&format!("{path}.timeout"), quoted(Span(check.timeout)), expected);
+    }
+    check
+}
+
+fn given(span: Option<Span>, usual: Duration) -> Duration {
+    span.map_or(usual, |span| span.0)
+}
+
+/// Says of each cluster which load balancer is its own.
+fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, names: &Names, kube: &mut KubeModel) -> ZonesBehind {
+    let mut behind: ZonesBehind = vec![None; raw.load_balancers.len()].into();
+    let mut first: TiVec<BalancerId, Option<usize>> = vec![None; raw.load_balancers.len()].into();
+    for (k, cluster) in raw.clusters.iter().enumerate() {
+        let Some(access) = &cluster.api_access else { continue };
+        let path = format!("clusters[{k}].api_access.load_balancer");
+        let Some(balancer) = names.find(ctx, &path, &access.load_balancer).map(BalancerId::from) else { continue };
+        if let Some(first) = first[balancer] {
+            let expected = format!("a load balancer of its own: this one is that of clusters[{first}] already");
+            ctx.error(&path, format!("{} again", quote(&access.load_balancer)), expected);
+            continue;
+        }
+        first[balancer] = Some(k);
+        let zones = behind[balancer].insert(Vec::new());
+        // It is missing where something is wrong with it.
+        let Some(cluster) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
+        cluster.access = Some(ApiAccess { balancer, alternatives: access.alternatives });
+        for host in &cluster.control_plane {
+            let zone = topology.nodes[*host].zone;
+            if !zones.contains(&zone) {
+                zones.push(zone);
+            }
+        }
+    }
+    behind
+}

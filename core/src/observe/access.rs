@@ -1,0 +1,269 @@
+//! The ways of clients to API servers: who had no connection that carries requests, for how long, and why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::access::balancer::health::Health;
+use crate::access::record::{AccessRecord, Connection};
+use crate::ids::KubeClusterId;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::ctx::ApiClient;
+use crate::kube::spec::KubeClusterSpec;
+use crate::observe::Observer;
+use crate::record::Record;
+use crate::report::{AccessReport, CutOffReport, length, seconds};
+use crate::scenario::{ActiveFault, Scenario};
+
+/// Times that are told one by one.
+const MOST: usize = 1_000;
+
+/// Follows the clients of all clusters.
+#[derive(Clone, Debug)]
+pub struct Access {
+    scenario: Arc<Scenario>,
+    clients: BTreeMap<(KubeClusterId, ApiClient), Client>,
+    /// Faults under way.
+    active: Vec<ActiveFault>,
+    /// Those that have ended a moment ago: who is hit by them may still be.
+    last: Option<(Time, ActiveFault)>,
+}
+
+#[derive(Clone, Debug)]
+struct Client {
+    connection: Connection,
+    since: Time,
+    /// The time without a connection that is under way.
+    cut_off: Option<CutOff>,
+    over: Vec<CutOff>,
+    connections: u64,
+    through: u64,
+}
+
+#[derive(Clone, Debug)]
+struct CutOff {
+    from: Time,
+    to: Option<Time>,
+    silent: Duration,
+    cause: String,
+}
+
+impl Access {
+    /// No client has been seen yet.
+    pub fn new(scenario: &Arc<Scenario>) -> Self {
+        Self { scenario: scenario.clone(), clients: BTreeMap::new(), active: Vec::new(), last: None }
+    }
+
+    fn cause(&self, cluster: KubeClusterId, had: Connection, now: Connection, at: Time) -> String {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let ended = self.last.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
+        let faults: Vec<String> =
+            self.active.iter().chain(ended).map(|fault| fault.fault.kind().began(&*self.scenario)).collect();
+        let because = if faults.is_empty() { "no fault under way".to_owned() } else { faults.join(", ") };
+        let balancer = |through: bool| {
+            let name = spec.access.filter(|_| through).map(|access| &self.scenario.load_balancers[access.balancer].name);
+            name.map_or_else(String::new, |name| format!(" through {name}"))
+        };
+        let server = |key: u32| &self.scenario.nodes[spec.control_plane[key as usize]].name;
+        match (had, now) {
+            (Connection::Open { .. }, Connection::Silent { server: key, through }) => {
+                format!("its connection to {}{} fell silent: {because}", server(key), balancer(through))
+            }
+            (_, Connection::Unanswered { server: key, through }) => {
+                format!("etcd does not answer {}, to which it is connected{}: {because}", server(key), balancer(through))
+            }
+            (
+                Connection::Open { server: key, through }
+                | Connection::Silent { server: key, through }
+                | Connection::Unanswered { server: key, through },
+                _,
+            ) => {
+                format!("its connection to {}{} ended: {because}", server(key), balancer(through))
+            }
+            (Connection::None, _) => format!("it found no API server when it started: {because}"),
+        }
+    }
+
+    /// All of it as it stands `now`, cluster by cluster.
+    pub fn rows(&self, now: Time) -> Vec<AccessReport> {
+        let mut rows: Vec<AccessReport> = Vec::new();
+        for (&(cluster, client), state) in &self.clients {
+            let spec = &self.scenario.kube.clusters[cluster];
+            let group = group(client, spec);
+            let known = rows.iter().position(|row| row.cluster == spec.name && row.clients == group);
+            let place = known.unwrap_or_else(|| {
+                rows.push(AccessReport {
+                    cluster: spec.name.clone(),
+                    clients: group,
+                    count: 0,
+                    hit: 0,
+                    cut_off: Vec::new(),
+                    omitted: 0,
+                    longest_s: 0.0,
+                    total_s: 0.0,
+                    connections: 0,
+                    through_balancer: 0,
+                });
+                rows.len() - 1
+            });
+            let row = &mut rows[place];
+            let times = || state.over.iter().chain(&state.cut_off);
+            row.count += 1;
+            row.hit += u64::from(times().next().is_some());
+            row.connections += state.connections;
+            row.through_balancer += state.through;
+            for time in times() {
+                let (until, is_silent) = (time.to.unwrap_or(now), matches!(state.connection, Connection::Silent { .. }));
+                let waits = if time.to.is_none() && is_silent { now.since(state.since) } else { Duration::ZERO };
+                let lasted = length(until.since(time.from));
+                row.longest_s = row.longest_s.max(lasted);
+                row.total_s += lasted;
+                row.cut_off.push(CutOffReport {
+                    client: name(client, spec, &self.scenario),
+                    from_s: seconds(time.from),
+                    to_s: seconds(until),
+                    completed: time.to.is_some(),
+                    silent_s: length(time.silent + waits),
+                    cause: time.cause.clone(),
+                });
+            }
+        }
+        for row in &mut rows {
+            row.cut_off.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+            row.omitted = row.cut_off.len().saturating_sub(MOST) as u64;
+            row.cut_off.truncate(MOST);
+        }
+        rows
+    }
+}
+
+impl Observer for Access {
+    fn record(&mut self, at: Time, record: &Record) {
+        match record {
+            Record::FaultStarted(fault) if self.scenario.kube.clusters.iter().any(|cluster| cluster.access.is_some()) => {
+                self.active.push(fault.clone());
+            }
+            Record::FaultEnded(id) => {
+                if let Some(place) = self.active.iter().position(|fault| fault.id == *id) {
+                    self.last = Some((at, self.active.remove(place)));
+                }
+            }
+            Record::Access(cluster, AccessRecord::Client { client, connection }) => {
+                let key = (*cluster, *client);
+                let before = self.clients.get(&key).map_or(Connection::None, |client| client.connection);
+                let cause = self.cause(*cluster, before, *connection, at);
+                let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
+                client.changes(at, *connection, cause);
+            }
+            Record::Access(cluster, AccessRecord::ClientGone(client)) => {
+                if let Some(client) = self.clients.get_mut(&(*cluster, *client)) {
+                    client.ends(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Client {
+    /// It runs no more: from now on it misses nothing.
+    fn ends(&mut self, at: Time) {
+        self.changes(at, Connection::None, String::new());
+        if let Some(mut cut_off) = self.cut_off.take().filter(|cut_off| cut_off.from < at) {
+            cut_off.to = Some(at);
+            self.over.push(cut_off);
+        }
+    }
+
+    fn new(at: Time) -> Self {
+        Self { connection: Connection::None, since: at, cut_off: None, over: Vec::new(), connections: 0, through: 0 }
+    }
+
+    fn changes(&mut self, at: Time, connection: Connection, cause: String) {
+        let before = std::mem::replace(&mut self.connection, connection);
+        let passed = at.since(std::mem::replace(&mut self.since, at));
+        if let (Connection::Silent { .. }, Some(cut_off)) = (before, &mut self.cut_off) {
+            cut_off.silent = cut_off.silent + passed;
+        }
+        if let Connection::Open { through, .. } = connection {
+            if at > Time::ZERO && connection != before {
+                self.connections += 1;
+                self.through += u64::from(through);
+            }
+            if let Some(mut cut_off) = self.cut_off.take() {
+                cut_off.to = Some(at);
+                // One that found another server at once has noticed nothing.
+                if at > cut_off.from {
+                    self.over.push(cut_off);
+                }
+            }
+        } else if self.cut_off.is_none() {
+            self.cut_off = Some(CutOff { from: at, to: None, silent: Duration::ZERO, cause });
+        }
+    }
+}
+
+/// Clients of one kind.
+fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
+    match client {
+        ApiClient::Kubelet(key) => {
+            let is_master = cluster.nodes.get(key).is_some_and(|node| cluster.control_plane.contains(&node.node));
+            if is_master { "kubelets of control-plane hosts" } else { "kubelets of workers" }.to_owned()
+        }
+        ApiClient::Candidate(component, _) => component.name().to_owned(),
+    }
+}
+
+/// Name of a client: `kubelet of w1`.
+pub fn name(client: ApiClient, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+    match client {
+        ApiClient::Kubelet(key) => {
+            let node =
+                cluster.nodes.get(key).map_or_else(|| format!("node {}", key.0), |node| scenario.nodes[node.node].name.clone());
+            format!("kubelet of {node}")
+        }
+        ApiClient::Candidate(component, key) => match cluster.control_plane.get(key as usize) {
+            Some(node) => format!("{} on {}", component.name(), scenario.nodes[*node].name),
+            None => component.name().to_owned(),
+        },
+    }
+}
+
+/// The record in plain words.
+pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) -> String {
+    let cluster = &scenario.kube.clusters[id];
+    let balancer = cluster.access.map(|access| &scenario.load_balancers[access.balancer]);
+    let server = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
+    let text = match record {
+        AccessRecord::Target { node, target, health } => {
+            let zone = balancer.map(|balancer| &scenario.zones[balancer.zones[usize::from(node)]].name);
+            let health = match health {
+                Health::Initial => "new",
+                Health::Healthy => "healthy",
+                Health::Unhealthy => "unhealthy",
+            };
+            let (name, zone) = (balancer.map_or("", |balancer| &balancer.name), zone.map_or("", |zone| zone));
+            format!("{name} in {zone} finds the API server on {} {health}", server(target))
+        }
+        AccessRecord::ClientGone(client) => format!("{} has stopped", name(client, cluster, scenario)),
+        AccessRecord::Client { client, connection } => {
+            let client = name(client, cluster, scenario);
+            let way = |through: bool| match balancer {
+                Some(balancer) if through => format!(" through {}", balancer.name),
+                _ => String::new(),
+            };
+            match connection {
+                Connection::None => format!("{client} has no connection to an API server"),
+                Connection::Open { server: key, through } => {
+                    format!("{client} is connected to the API server on {}{}", server(key), way(through))
+                }
+                Connection::Unanswered { server: key, through } => {
+                    format!("{client} gets errors from the API server on {}{}", server(key), way(through))
+                }
+                Connection::Silent { server: key, through } => {
+                    format!("the connection of {client} to the API server on {}{} is silent", server(key), way(through))
+                }
+            }
+        }
+    };
+    format!("{}: {text}", cluster.name)
+}

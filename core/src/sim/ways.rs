@@ -1,0 +1,86 @@
+//! Kubernetes and the ways to its API servers: each follows the other.
+//!
+//! ```text
+//!  servers, clients --seen--> ways --route of a client--> kubelets, elections
+//!  hosts, paths, faults of balancers --^
+//! ```
+
+use crate::access::Access;
+use crate::access::ctx::AccessCtx;
+use crate::access::server::ServerView;
+use crate::access::way::Seen;
+use crate::ids::KubeClusterId;
+use crate::kube::Kube;
+use crate::kube::api::Running;
+use crate::kube::ctx::KubeCtx;
+use crate::sim::Simulation;
+use crate::sim::ports::EtcdStorage;
+
+impl Simulation {
+    /// Has the Kubernetes clusters do something.
+    pub(super) fn kube<T>(&mut self, act: impl FnOnce(&mut Kube, &mut KubeCtx<'_>) -> T) -> T {
+        let Self { now, scenario, network, clusters, access, cloud, garden, fx, .. } = self;
+        let storage = EtcdStorage(clusters);
+        let mut ctx = KubeCtx {
+            now: *now,
+            scenario,
+            net: network,
+            storage: &storage,
+            path: access,
+            cloud,
+            shared: garden,
+            out: &mut fx.out,
+            fx: &mut fx.kube,
+        };
+        let result = act(&mut self.kube, &mut ctx);
+        fx.etcd.service_changed.append(&mut fx.kube.hinted);
+        result
+    }
+
+    /// Has the ways to API servers do something; those whose clients go elsewhere follow.
+    pub(super) fn access(&mut self, act: impl FnOnce(&mut Access, &mut AccessCtx<'_>)) {
+        let mut routes_changed = Vec::new();
+        let Self { now, stepping, scenario, network, fx, .. } = self;
+        let mut ctx = AccessCtx {
+            now: *now,
+            stepping: *stepping,
+            scenario,
+            net: network,
+            out: &mut fx.out,
+            routes_changed: &mut routes_changed,
+        };
+        act(&mut self.access, &mut ctx);
+        for cluster in routes_changed {
+            self.kube(|kube, ctx| kube.routes_changed(cluster, ctx));
+        }
+    }
+
+    /// What the ways to a cluster's API servers see of it.
+    fn seen(&self, cluster: KubeClusterId) -> Seen {
+        let cluster = self.kube.cluster(cluster);
+        let view = |server: Running<'_>| ServerView {
+            key: server.key,
+            host: server.host,
+            listens: server.listens,
+            answers: server.answers,
+            readyz: server.readyz,
+        };
+        Seen { servers: cluster.api().servers().map(view).collect(), clients: cluster.api_clients().collect() }
+    }
+
+    /// Servers or clients of clusters may be others than before.
+    pub(super) fn servers_changed(&mut self) {
+        for cluster in std::mem::take(&mut self.fx.kube.servers_changed) {
+            let seen = self.seen(cluster);
+            self.access(|access, ctx| access.follow(cluster, &seen, ctx));
+        }
+    }
+
+    /// Whoever asks an API server may find another way.
+    pub(super) fn paths_changed(&mut self) {
+        for cluster in self.access.clusters().collect::<Vec<_>>() {
+            let seen = self.seen(cluster);
+            self.access(|access, ctx| access.network_changed(cluster, &seen, ctx));
+        }
+    }
+}
