@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, OrphanedContainerReport,
-    PendingReport, PodReport, Report, ServiceReport,
+    AccessReport, ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport,
+    OrphanedContainerReport, PendingReport, PodReport, Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -21,6 +21,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Drained nodes", drains(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
+        titled("Clients of API servers", access(report, page)),
         titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed after the zone has recovered", failback(report, page)),
         titled("Pending pods at the end", pending(report, page)),
@@ -143,6 +144,19 @@ fn services(report: &Report, page: &Page) -> String {
     };
     let head = ["cluster", "Service", "endpoints", "unavailable for", "no endpoint for", "dead endpoints listed for"];
     table(page, head, report.services.iter().map(row).collect(), &[2, 3, 4, 5])
+}
+
+/// Clients of one kind, and why the one was cut off that was so for the longest time.
+fn access(report: &Report, page: &Page) -> String {
+    let row = |of: &AccessReport| {
+        let longest = of.cut_off.iter().max_by(|a, b| (a.to_s - a.from_s).total_cmp(&(b.to_s - b.from_s)));
+        let why = longest.map_or_else(|| "-".to_owned(), |time| format!("{} at {}", time.cause, clock(time.from_s)));
+        let hit = format!("{} of {}", of.hit, of.count);
+        let opened = format!("{} ({})", of.connections, of.through_balancer);
+        vec![of.cluster.clone(), of.clients.clone(), hit, text::seconds(of.longest_s), text::seconds(of.total_s), opened, why]
+    };
+    let head = ["cluster", "clients", "hit", "longest", "in all", "connections (by balancer)", "why the longest"];
+    table(page, head, report.access.iter().map(row).collect(), &[2, 3, 4, 5])
 }
 
 /// Those of one seed that fared alike are one row.

@@ -7,7 +7,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{ComponentReport, EtcdReport, PendingReport, Report, length};
+use crate::report::{AccessReport, ComponentReport, EtcdReport, PendingReport, Report, length};
 use crate::scenario::text;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
@@ -75,6 +75,16 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("control planes with pods without a node", "", &|_, r| homeless(r)),
     ];
     rows.extend(rows_of_pending.into_iter().filter(is_somewhere));
+    let clients = |of: fn(&AccessReport) -> u64| move |r: &Report| r.access.iter().map(of).sum::<u64>() as f64;
+    let (hit, connections) = (clients(|row| row.hit), clients(|row| row.connections));
+    let rows_of_clients = [
+        number("clients without an API server", "", &|_, r| hit(r)),
+        number("longest time of a client without an API server", "s", &|_, r| {
+            r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)
+        }),
+        number("connections opened by clients of APIs", "", &|_, r| connections(r)),
+    ];
+    rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
     rows.extend(
         components(runs, "unavailable for", |component| Value::Number(component.unavailable_s)).into_iter().filter(is_somewhere),
     );

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 36] = bundle![
+static BUNDLED: [Bundled; 40] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -52,6 +52,10 @@ static BUNDLED: [Bundled; 36] = bundle![
     "topology-hints",
     "etcd-benchmark",
     "plain-cluster",
+    "lb-partitioned",
+    "lb-tcp-health-only",
+    "apiserver-crash",
+    "lb-removed-after-bootstrap",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

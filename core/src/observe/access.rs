@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
 use crate::access::record::{AccessRecord, Connection};
-use crate::ids::KubeClusterId;
+use crate::ids::{KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::spec::KubeClusterSpec;
 use crate::observe::Observer;
 use crate::record::Record;
 use crate::report::{AccessReport, CutOffReport, length, seconds};
-use crate::scenario::{ActiveFault, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario};
 
 /// Times that are told one by one.
 const MOST: usize = 1_000;
@@ -56,8 +56,9 @@ impl Access {
     fn cause(&self, cluster: KubeClusterId, had: Connection, now: Connection, at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
         let ended = self.last.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
-        let faults: Vec<String> =
-            self.active.iter().chain(ended).map(|fault| fault.fault.kind().began(&*self.scenario)).collect();
+        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec);
+        let faults = self.active.iter().chain(ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
+        let faults: Vec<String> = faults.collect();
         let because = if faults.is_empty() { "no fault under way".to_owned() } else { faults.join(", ") };
         let balancer = |through: bool| {
             let name = spec.access.filter(|_| through).map(|access| &self.scenario.load_balancers[access.balancer].name);
@@ -81,6 +82,22 @@ impl Access {
             }
             (Connection::None, _) => format!("it found no API server when it started: {because}"),
         }
+    }
+
+    /// Whether a fault can have cut a client of a cluster off: one of another cluster's load balancer, hosts or etcd has not.
+    fn concerns(&self, fault: &Fault, cluster: &KubeClusterSpec) -> bool {
+        let is_own = |node: NodeId| cluster.control_plane.contains(&node) || cluster.nodes.iter().any(|own| own.node == node);
+        fault.kind().hits().into_iter().any(|hit| match hit {
+            Hit::Balancer(balancer) => cluster.access.is_some_and(|access| access.balancer == balancer),
+            Hit::Member(FaultTarget::Named(member)) => member.cluster == cluster.etcd,
+            Hit::Node(FaultTarget::Named(node)) => is_own(node),
+            Hit::Volume(FaultTarget::Named(volume)) => {
+                self.scenario.etcd[cluster.etcd].members.iter().any(|member| member.volume == volume)
+            }
+            Hit::Zone(_) | Hit::Link(..) => true,
+            // Faults that have begun hit what they name.
+            Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) => false,
+        })
     }
 
     /// All of it as it stands `now`, cluster by cluster.

@@ -1,5 +1,6 @@
 //! The report in a few sentences, as words that know the moments they speak of.
 
+mod access;
 mod kube;
 
 use super::{DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};

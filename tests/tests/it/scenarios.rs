@@ -202,5 +202,29 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("capacity", "/faults/0/for", json!("5m"), &["count(observed[at=24m].pods[owner=etcd-main][phase=Pending])"]);
     check("plain-cluster", "/faults/0/for", json!("100m"), &["recovery[pod=db-0].ready_s"]);
     check("plain-cluster", "/operations/0/drain_node/node", json!("worker-c1"), &["pods[name=db-1].node"]);
+    let longest = |cluster: &str, clients: &str| format!("access[cluster={cluster}][clients={clients}].longest_s");
+    let workers = |cluster: &str| longest(cluster, "kubelets of workers");
+    let leaders = "count(api.alt-svc.no_leader)";
+    // Both clusters have the same ways.
+    let gone = [workers("balancer"), "count(api.balancer.no_leader)".to_owned()];
+    let listed = json!({"load_balancer": "lb-balancer", "alternatives": "text"});
+    check("lb-partitioned", "/clusters/0/api_access", listed.clone(), &gone.each_ref().map(String::as_str));
+    let direct = "max(access[cluster=alt-svc].longest_s)";
+    check("lb-partitioned", "/clusters/1/api_access/alternatives", Value::Null, &[direct, leaders]);
+    check(
+        "lb-tcp-health-only",
+        "/load_balancers/0",
+        json!({"name": "lb-tcp", "profile": "haproxy", "check": {"kind": "readyz"}, "established": "reset"}),
+        &[&workers("tcp")],
+    );
+    check("lb-tcp-health-only", "/load_balancers/1/check/kind", json!("tcp"), &[&workers("readyz")]);
+    check("apiserver-crash", "/clusters/0/api_access", listed, &["max(access[cluster=balancer].longest_s)"]);
+    check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct]);
+    check("lb-removed-after-bootstrap", "/faults/0/at", json!("59m"), &[&workers("balancer")]);
+    let (hit, unknown) =
+        ("access[cluster=alt-svc][clients=kubelets of workers].hit", "count(nodes[cluster=alt-svc][ready=Unknown])");
+    check("lb-removed-after-bootstrap", "/faults/2/at", json!("59m"), &[hit, unknown]);
+    let masters = "max(access[cluster=alt-svc][clients=kubelets of control-plane hosts].longest_s)";
+    check("lb-removed-after-bootstrap", "/clusters/1/api_access/alternatives", Value::Null, &[masters]);
     check("plain-cluster", "/clusters/0/workloads/0/replicas", json!(1), &["services[service=web].stale_endpoints_s"]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 
-use super::{Paragraph, Sentence, Span, at, say, unavailable};
+use super::{Paragraph, Sentence, Span, access, at, say, unavailable};
 use crate::report::pending::MostFrequent;
 use crate::report::{ApiOutageReport, ApiReport, Report, vantage};
 use crate::scenario::kube::gardener::FailureTolerance;
@@ -19,7 +19,9 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
         return vec![Paragraph { cluster: "control planes".to_owned(), about_etcd: false, sentences: by_tolerance(report) }];
     }
     let paragraph = |(name, api): (&String, &ApiReport)| {
-        let sentences = availability(api).into_iter().chain(controllers(api)).collect();
+        // Who finds no way to an API that answers has none.
+        let clients = access::clients(report, name);
+        let sentences = clients.into_iter().chain(availability(api)).chain(controllers(api)).collect();
         Paragraph { cluster: name.clone(), about_etcd: false, sentences }
     };
     report.api.iter().map(paragraph).collect()
