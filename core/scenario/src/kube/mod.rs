@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod controllers;
 pub mod disruption;
+pub mod fairness;
 pub mod gardener;
 pub mod labels;
 pub mod leader_election;
