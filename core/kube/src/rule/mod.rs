@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod budget;
+pub mod fairness;
 pub mod hints;
 pub mod leader_election;
 pub mod resources;
