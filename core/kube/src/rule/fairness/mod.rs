@@ -34,6 +34,9 @@ pub mod server;
 pub mod shuffle;
 pub mod work;
 
+#[cfg(test)]
+mod tests;
+
 /// A request, by a number that no other request has while this one waits, executes, or holds seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
