@@ -116,7 +116,7 @@ fn outages(all: &[OutageReport]) -> impl Iterator<Item = Vec<String>> {
     let what = |o: &OutageReport| [o.from_s, o.to_s, o.unavailable_s].map(f64::to_bits);
     all.chunk_by(move |a, b| what(a) == what(b) && a.root_cause == b.root_cause).map(|outages| {
         let first = &outages[0];
-        let whole = first.unavailable_s >= first.to_s - first.from_s;
+        let whole = first.is_whole();
         let length = if first.completed || !whole { first.length() } else { "to the end".to_owned() };
         let kinds: Vec<_> = outages.iter().map(|o| kind(o.kind).to_owned()).collect();
         vec![clock(first.from_s), length, text::list(&kinds), first.root_cause.clone()]

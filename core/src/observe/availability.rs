@@ -50,13 +50,14 @@ use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, le
 use crate::scenario::{Op, Scenario, Vantage};
 pub use api_rows::ApiRows;
 use apis::{ApiOutages, ApiRequest};
-use late::{Isolated, Late, Request, Rules};
+use late::{Isolated, Late, Request, Rules, Witnesses};
 
 /// Collects outages.
 #[derive(Clone, Debug)]
 pub struct Availability {
     scenario: Arc<Scenario>,
     rules: Rules,
+    witnesses: Witnesses,
     isolated: Isolated,
     causes: Causes,
     /// Shared with clones as long as neither changes them.
@@ -84,9 +85,9 @@ impl Availability {
     /// Everything is there.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let clusters = vec![Arc::default(); scenario.etcd.len()].into();
-        let (causes, rules) = (Causes::new(scenario), Rules::new(scenario));
+        let (causes, rules, witnesses) = (Causes::new(scenario), Rules::new(scenario), Witnesses::new(scenario));
         let (isolated, apis, changes) = Default::default();
-        Self { scenario: Arc::clone(scenario), rules, isolated, causes, clusters, apis, changes }
+        Self { scenario: Arc::clone(scenario), rules, witnesses, isolated, causes, clusters, apis, changes }
     }
 
     /// Time without a service until `now`, in seconds.
@@ -283,7 +284,7 @@ impl Observer for Availability {
                 let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
-                let tells = known && !dark && late::tells(of, ok);
+                let tells = known && !dark && self.witnesses.tells((*client, of), at - *latency, ok);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {

@@ -228,10 +228,20 @@ pub struct OutageReport {
 }
 
 impl OutageReport {
+    /// Whether the service was unavailable all the time.
+    pub fn is_whole(&self) -> bool {
+        lasts_all_of(self.unavailable_s, self.to_s - self.from_s)
+    }
+
     /// For how long, in words, and of what if only in a part of it.
     pub fn length(&self) -> String {
         text::part(self.unavailable_s, self.to_s - self.from_s)
     }
+}
+
+/// Whether a length of time is all of an interval, in seconds: their differences are not exact to the last bit.
+pub(super) fn lasts_all_of(part_s: f64, interval_s: f64) -> bool {
+    part_s > interval_s - 1e-6
 }
 
 /// How requests ended.

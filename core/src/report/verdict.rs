@@ -3,6 +3,7 @@
 mod access;
 mod kube;
 
+use super::cluster::lasts_all_of;
 use super::{DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
 use crate::scenario::text;
 use indexmap::IndexMap;
@@ -205,7 +206,7 @@ impl Span {
 fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
     match all {
         [] => vec![say(format!("{what} were always available{whom}."))],
-        [one] if one.completed || one.unavailable_s < one.to_s - one.from_s => {
+        [one] if one.completed || !lasts_all_of(one.unavailable_s, one.to_s - one.from_s) => {
             vec![say(format!("{what} were unavailable for ")), at(one.from_s, one.length()), say(format!("{whom}."))]
         }
         [one] => vec![
@@ -270,4 +271,21 @@ fn leader(cluster: &EtcdReport) -> Option<Sentence> {
         more if last.completed => elections(more, last.to_s, "no member"),
         more => elections(more, last.from_s, &last.leader),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_to_the_end_is_told_whatever_its_last_bit() {
+        let (from_s, to_s, unavailable_s) = (39.191_091_089, 40.427_372_962, 1.236_281_873);
+        assert!(to_s - from_s > unavailable_s, "as the floating-point numbers are");
+        let words = |unavailable_s| {
+            let sentence = unavailable("Writes", &[Span { from_s, to_s, unavailable_s, completed: false }], "");
+            sentence.into_iter().map(|phrase| phrase.text).collect::<String>()
+        };
+        assert!(words(unavailable_s).ends_with(" to the end."), "{}", words(unavailable_s));
+        assert!(!words(unavailable_s - 0.1).contains("to the end"), "{}", words(unavailable_s - 0.1));
+    }
 }

@@ -32,6 +32,8 @@ const RUN_S: u64 = 400;
 const FAULT_S: Range<f64> = 5.0..(RUN_S - 20) as f64;
 /// Requests of either verb in a second.
 const RATE: u64 = 10;
+/// How the names of clients begin that keep members busy.
+const BUSY: &str = "busy-";
 const VERBS: [&str; 2] = ["read", "write"];
 
 /// What is wrong, and with what.
@@ -42,6 +44,10 @@ struct Trouble {
     places: [u64; 2],
     /// Zones of the three hosts of the control plane, in turn.
     zones: &'static [&'static str],
+    /// What requests cost etcd's members.
+    cost: Value,
+    /// Requests in a second that are made of each member besides; what they meet is not compared.
+    busy: u64,
 }
 
 fn trouble(dice: &mut Dice) -> Trouble {
@@ -57,8 +63,15 @@ fn trouble(dice: &mut Dice) -> Trouble {
         (0..3).map(|k| slow(k, add)).collect::<Vec<_>>()
     };
     let cut = |zone: &str| json!({"kind": "zone_partition", "zone": zone, "direction": "both"});
-    let (mut places, mut zones) = ([400, 200], &ZONES[..]);
-    let faults = match dice.below(9) {
+    let (mut places, mut zones, mut cost, mut busy) = ([400, 200], &ZONES[..], json!({}), 0);
+    let kind = dice.below(12);
+    // Cores with more work than they can do, or nearly; in some worlds only once a zone is gone.
+    if kind >= 9 {
+        let (cores, each_ms) = (dice.between(1, 4), dice.between(20, 80));
+        cost = json!({"cores": cores, "per_request": ms(each_ms * cores)});
+        busy = (1_000 / each_ms * dice.between(50, 110) / 100).saturating_sub(2 * RATE / 3);
+    }
+    let faults = match kind {
         0 => (0..3).map(|k| slow(k, dice.ms(10, 2_000))).collect(),
         1 => all(dice, 100, 2_000),
         2 => vec![slow(dice.below(3), dice.ms(10, 3_000))],
@@ -78,20 +91,29 @@ fn trouble(dice: &mut Dice) -> Trouble {
             zones = &ZONES[..2];
             all(dice, 20, 1_500).into_iter().chain([cut(ZONES[0])]).collect()
         }
+        9 | 10 => Vec::new(),
+        11 if dice.percent(50) => vec![json!({"kind": "zone_power", "zone": dice.pick(&ZONES)})],
+        11 => vec![cut(dice.pick(&ZONES))],
         _ => {
             places = [dice.between(2, 40), dice.between(2, 40)];
             vec![json!({"kind": "process_pause", "member": member(dice.below(3))})]
         }
     };
-    Trouble { faults: faults.into_iter().map(lasting).collect(), places, zones }
+    Trouble { faults: faults.into_iter().map(lasting).collect(), places, zones, cost, busy }
 }
 
 fn case(number: u64) -> Value {
     let mut dice = Dice::new("api availability", number);
     let (deadline, routing) = (ms(dice.between(2, 20) * 100), dice.pick(&["any", "any", "local"]));
-    let Trouble { faults, places: [reads, writes], zones } = trouble(&mut dice);
+    let Trouble { faults, places: [reads, writes], zones, cost, busy } = trouble(&mut dice);
     let overhead = dice.pick(&["1ms", "1ms", "20ms", "150ms"]);
     let rate = format!("{RATE}/s");
+    let busy = (0..if busy > 0 { 3 } else { 0 }).map(|k| {
+        json!({
+            "name": format!("{BUSY}{k}"), "etcd": "c/etcd", "target": format!("etcd-{k}"), "zone": ZONES[k % zones.len()], "rate": format!("{busy}/s"),
+            "op": "range", "consistency": "serializable", "retries": 0, "start": "5s", "stop": ms((RUN_S - 20) * 1_000),
+        })
+    });
     json!({
         "name": format!("api-availability-{number}"),
         "seed": number,
@@ -101,7 +123,7 @@ fn case(number: u64) -> Value {
         "probe": {"deadline": deadline},
         "topology": {"regions": [{"name": "r", "zones": ZONES}]},
         "clusters": [{
-            "name": "c", "zones": ZONES, "api_to_etcd": routing, "timers": {"api_overhead": overhead}, "control_plane": {"zones": zones},
+            "name": "c", "zones": ZONES, "api_to_etcd": routing, "timers": {"api_overhead": overhead}, "control_plane": {"zones": zones, "options": {"cost": cost}},
             "pools": [{"name": "p", "minimum": 0, "maximum": 0}],
             "use": {
                 "idle": false,
@@ -112,6 +134,7 @@ fn case(number: u64) -> Value {
                 ],
             },
         }],
+        "clients": busy.collect::<Vec<_>>(),
         "faults": faults,
     })
 }
@@ -149,7 +172,12 @@ fn differences(number: u64) -> Vec<String> {
         scenario.seed,
         Options::default(),
         &mut |at, record| {
-            let &Record::Client(ClientRecord::Request { from, op, latency: took, ref result, .. }) = record else { return };
+            let &Record::Client(ClientRecord::Request { client, from, op, latency: took, ref result, .. }) = record else {
+                return;
+            };
+            if scenario.client(client).name.starts_with(BUSY) {
+                return;
+            }
             // What is measured is the server's own request.
             let latency = took + scenario.kube.clusters[KubeClusterId(0)].timers.api_overhead;
             let in_time = *result == RequestResult::Ok && latency <= scenario.probe.deadline;
@@ -183,7 +211,14 @@ fn differences(number: u64) -> Vec<String> {
             wrong.push(format!("{verb} from {vantage}: {met:.4} of {} requests, report {said:.4}", asked.len()));
         }
     }
-    let settings = [&file["probe"]["deadline"], &file["clusters"][0]["use"]["inflight"], &file["faults"]];
+    let cluster = &file["clusters"][0];
+    let settings = [
+        &file["probe"]["deadline"],
+        &cluster["use"]["inflight"],
+        &file["faults"],
+        &cluster["control_plane"]["options"]["cost"],
+        &file["clients"],
+    ];
     wrong.into_iter().map(|words| format!("case {number}, {}: {words}", settings.map(Value::to_string).join(", "))).collect()
 }
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::fuzz::judge::unexplained;
 use serde_json::{Value, json};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::record::{ClientRecord, Record, RequestResult};
-use zonefall_core::report::{EtcdReport, OutageKind};
+use zonefall_core::record::{ClientRecord, EtcdRecord, Record, RequestResult, Service};
+use zonefall_core::report::EtcdReport;
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Fault, FaultTarget, Op, Scenario, ZonePower};
 use zonefall_core::sim::Options;
-use zonefall_tests::numbers;
+use zonefall_tests::asked;
 use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::{Dice, ms};
 
@@ -30,10 +30,60 @@ const ZONES: [&str; 3] = ["a", "b", "c"];
 const MEMBERS: [&str; 3] = ["m0", "m1", "m2"];
 /// How long a run is, in seconds.
 const RUN_S: u64 = 400;
+/// Requests of each steady client in a second.
+const RATE: u64 = 3;
 
+/// How the names of clients begin that keep members busy.
+const BUSY: &str = "busy-";
 const SERVICES: [&str; 3] = ["write", "linearizable read", "serializable read"];
 
 /// Something that is wrong from the 5th second to 20 before the end.
+struct Trouble {
+    faults: Vec<Value>,
+    /// What requests cost the members.
+    cost: Value,
+    /// Clients that keep members busy; what they meet is not compared.
+    busy: Vec<Value>,
+}
+
+fn trouble(dice: &mut Dice) -> Trouble {
+    let (cost, busy) = if dice.percent(25) { saturation(dice) } else { (json!({}), Vec::new()) };
+    // Busy members are trouble enough.
+    let faults = if !busy.is_empty() && dice.percent(50) { Vec::new() } else { faults(dice) };
+    Trouble { faults, cost, busy }
+}
+
+/// Cores with more work than they can do, or nearly: what requests cost, and who makes them. Connections that wait for their answers keep a
+/// queue of some length, a rate above what the cores can do one that grows; a rate below it, one that comes and goes.
+fn saturation(dice: &mut Dice) -> (Value, Vec<Value>) {
+    let cores = dice.between(1, 4);
+    let each_ms = dice.between(15, 60) * cores;
+    let cost = json!({"cores": cores, "per_request": ms(each_ms)});
+    let targets = match dice.below(5) {
+        0 => vec!["leader"],
+        1 => vec![dice.pick(&MEMBERS)],
+        2 => vec!["all"],
+        _ => MEMBERS.to_vec(),
+    };
+    let on = if targets == ["all"] { MEMBERS.len() as u64 } else { 1 };
+    let busy = targets.into_iter().map(|target| {
+        let mut client = json!({
+            "name": format!("{BUSY}{target}"), "zone": dice.pick(&ZONES), "target": target,
+            "op": "range", "consistency": dice.pick(&["serializable", "linearizable"]), "start": "5s", "stop": ms((RUN_S - 20) * 1_000),
+        });
+        if dice.percent(50) {
+            // They wait for up to three seconds.
+            client["connections"] = json!((dice.ms(50, 3_000) * cores * on / each_ms).max(1));
+        } else {
+            let per_minute = cores * on * 60_000 / each_ms;
+            client["rate"] = json!(format!("{}/min", (per_minute * dice.between(80, 120) / 100).max(1)));
+            client["arrivals"] = json!(dice.pick(&["even", "poisson"]));
+        }
+        client
+    });
+    (cost, busy.collect())
+}
+
 fn faults(dice: &mut Dice) -> Vec<Value> {
     let lasting = |fault: Value| {
         let mut fault = fault;
@@ -70,11 +120,13 @@ fn case(number: u64) -> Value {
             _ => json!({"op": "range", "consistency": "serializable"}),
         };
         let mut client = json!({
-            "name": format!("{service} from {zone}").replace(' ', "-"), "zone": zone, "rate": "3/s",
+            "name": format!("{service} from {zone}").replace(' ', "-"), "zone": zone, "rate": format!("{RATE}/s"),
         });
         client.as_object_mut().expect("an object").extend(asks.as_object().expect("an object").clone());
         client
     };
+    let Trouble { faults, cost, busy } = trouble(&mut dice);
+    let steady = ZONES.iter().flat_map(|zone| SERVICES.map(|service| client(zone, service)));
     let members = [0, 1, 2].map(|k| json!({"name": MEMBERS[k], "node": format!("n{}", ZONES[k])}));
     json!({
         "name": format!("availability-{number}"),
@@ -88,9 +140,10 @@ fn case(number: u64) -> Value {
         "etcd": [{
             "name": "etcd",
             "members": members,
+            "options": {"cost": cost},
         }],
-        "clients": ZONES.iter().flat_map(|zone| SERVICES.map(|service| client(zone, service))).collect::<Vec<_>>(),
-        "faults": faults(&mut dice),
+        "clients": steady.chain(busy).collect::<Vec<_>>(),
+        "faults": faults,
     })
 }
 
@@ -101,13 +154,18 @@ type Asked = BTreeMap<(String, usize), Vec<(f64, bool)>>;
 fn differences(number: u64) -> Vec<String> {
     let file = case(number).to_string();
     let scenario = Arc::new(Scenario::from_json(&file).unwrap_or_else(|errors| panic!("case {number}: {errors}\n{file}")));
-    let mut asked = Asked::new();
+    let (mut met, mut interruptions) = (Asked::new(), Interruptions::default());
     let report = run(
         &scenario,
         scenario.seed,
         Options::default(),
         &mut |at, record| {
-            if let Record::Client(ClientRecord::Request { from, op, latency, result, .. }) = record {
+            if let Record::Etcd(EtcdRecord::Availability { service, up, .. }) = record {
+                interruptions.record(at, *service, *up);
+            }
+            if let Record::Client(ClientRecord::Request { client, from, op, latency, result, .. }) = record
+                && !scenario.client(*client).name.starts_with(BUSY)
+            {
                 let service = match op {
                     Op::Range { linearizable: true, .. } => 1,
                     Op::Range { .. } => 2,
@@ -115,7 +173,7 @@ fn differences(number: u64) -> Vec<String> {
                 };
                 let in_time = *result == RequestResult::Ok && *latency <= scenario.probe.deadline;
                 let made = (at - *latency).since(Time::ZERO).as_secs_f64();
-                asked.entry((scenario.zones[*from].name.clone(), service)).or_default().push((made, in_time));
+                met.entry((scenario.zones[*from].name.clone(), service)).or_default().push((made, in_time));
             }
         },
         &mut |_| {},
@@ -126,20 +184,34 @@ fn differences(number: u64) -> Vec<String> {
             |fault| matches!(fault.fault, Fault::ZonePower(ZonePower(FaultTarget::Named(id))) if scenario.zones[id].name == zone),
         )
     };
-    let enough = asked.iter().filter(|((zone, _), requests)| requests.len() >= ENOUGH && !dark(zone));
+    let enough = met.iter().filter(|((zone, _), requests)| requests.len() >= ENOUGH && !dark(zone));
     let etcd = &report.etcd["etcd"];
     let compared = enough.filter_map(|((zone, service), requests)| {
-        let share = |count: usize| count as f64 / requests.len() as f64;
-        let met = share(requests.iter().filter(|(made, in_time)| *in_time && !is_interrupted(etcd, *service, *made)).count());
+        // Those that have not ended when the run does wait in a queue, and are late.
+        let share = |count: usize| count as f64 / (RATE * RUN_S) as f64;
+        let met = share(requests.iter().filter(|(made, in_time)| *in_time && !interruptions.at(*service, *made)).count());
         let said = 1.0 - unavailable_s(etcd, zone, *service) / RUN_S as f64;
         // Where leaders come and go faster than requests are made, chance decides which of them meet one.
         let chance = 2.58 * (met * (1.0 - met) / requests.len() as f64).sqrt();
-        let most = if interruptions(etcd, *service).count() > OFTEN { MOST.max(chance) } else { MOST };
+        let most = if interruptions.count(*service) > OFTEN { MOST.max(chance) } else { MOST };
         let differ = (met - said).abs() > most;
         differ.then(|| format!("{} from {zone}: {met:.4} of {} requests, report {said:.4}", SERVICES[*service], requests.len()))
     });
     let unexplained = unexplained(&report).map(|outage| format!("an outage without a cause: {outage}"));
-    compared.chain(unexplained).map(|words| format!("case {number}, {}: {words}", json!(case(number)["faults"]))).collect()
+    compared
+        .chain(unexplained)
+        .map(|words| {
+            let case = case(number);
+            let busy: Vec<&Value> =
+                case["clients"].as_array().expect("clients").iter().skip(ZONES.len() * SERVICES.len()).collect();
+            format!(
+                "case {number}, {}, cost {}, busy {}: {words}",
+                case["faults"],
+                case["etcd"][0]["options"]["cost"],
+                json!(busy)
+            )
+        })
+        .collect()
 }
 
 fn unavailable_s(etcd: &EtcdReport, zone: &str, service: usize) -> f64 {
@@ -147,22 +219,40 @@ fn unavailable_s(etcd: &EtcdReport, zone: &str, service: usize) -> f64 {
     [row.write_unavailable_s, row.read_unavailable_s.linearizable, row.read_unavailable_s.serializable][service]
 }
 
-/// When nobody was served, from when to when, in seconds.
-fn interruptions(etcd: &EtcdReport, service: usize) -> impl Iterator<Item = (f64, f64)> {
-    let kind = [OutageKind::Write, OutageKind::ReadLinearizable, OutageKind::ReadSerializable][service];
-    let whole = etcd.outages.iter().filter(move |o| o.kind == kind && o.unavailable_s >= o.to_s - o.from_s);
-    whole.map(|o| (o.from_s, o.to_s))
-}
+/// When nobody was served as the state says, by service: from when to when, in seconds.
+#[derive(Default)]
+struct Interruptions([Vec<(f64, f64)>; 3]);
 
-/// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
-fn is_interrupted(etcd: &EtcdReport, service: usize, made: f64) -> bool {
-    interruptions(etcd, service).any(|(from, to)| from <= made && made < to)
+impl Interruptions {
+    fn record(&mut self, at: Time, service: Service, up: bool) {
+        let Some(place) =
+            [Service::Write, Service::ReadLinearizable, Service::ReadSerializable].iter().position(|of| *of == service)
+        else {
+            return;
+        };
+        let (at, all) = (at.since(Time::ZERO).as_secs_f64(), &mut self.0[place]);
+        if !up {
+            all.push((at, f64::INFINITY));
+        } else if let Some((_, to)) = all.last_mut() {
+            *to = to.min(at);
+        }
+    }
+
+    /// How many lasted some time.
+    fn count(&self, service: usize) -> usize {
+        self.0[service].iter().filter(|(from, to)| from < to).count()
+    }
+
+    /// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
+    fn at(&self, service: usize, made: f64) -> bool {
+        self.0[service].iter().any(|(from, to)| *from <= made && made < *to)
+    }
 }
 
 #[test]
 fn the_report_calls_a_service_available_as_often_as_requests_find_it() {
     let [usual, thorough] = CASES;
-    let all = of_numbers(&numbers(usual, thorough), differences);
+    let all = of_numbers(&asked("ZONEFALL_ETCD_CASES", usual, thorough), differences);
     let wrong: Vec<String> = all.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

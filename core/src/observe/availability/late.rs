@@ -14,8 +14,10 @@
 //! ones less than [`Rules::apart`] apart, of any zone, are one outage; it counts for as long as it lasted in the zone that was hit most.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use crate::ids::{EtcdId, FaultId, ZoneId};
+use super::service_of;
+use crate::ids::{ClientId, EtcdId, FaultId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::causes::{self, BEFORE};
 use crate::record::Service;
@@ -58,10 +60,37 @@ impl Rules {
     }
 }
 
-/// Whether what a client meets tells what others would have. One that is bound to a member does not; nor does an API server whose
-/// connection hangs, which is the API's trouble.
-pub(super) fn tells(client: &Client, ok: bool) -> bool {
-    if client.server.is_some() { ok } else { !matches!(client.target, Target::Member(_)) }
+/// Clients whose requests tell what others would have met.
+///
+/// One that is bound to a member tells nothing; nor does an API server whose connection hangs, which is the API's trouble. One that follows
+/// the leader (or never asks it) meets what that member has to do: it tells where, and while, nobody in its zone asks for the same of all.
+#[derive(Clone, Debug)]
+pub(super) struct Witnesses {
+    /// By client: from when to when others are better witnesses.
+    clients: Arc<TiVec<ClientId, Vec<(Time, Time)>>>,
+}
+
+impl Witnesses {
+    /// Of a scenario.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let about = |client: &Client| (client.etcd, client.zone, service_of(client.op));
+        let follows = |client: &Client| client.server.is_none() && matches!(client.target, Target::Leader | Target::Follower);
+        let asks_all = |client: &Client| client.server.is_none() && matches!(client.target, Target::Nearest | Target::All);
+        let unlimited = || scenario.clients.iter().filter(|client| client.requests.is_none());
+        let better = |client: &Client| {
+            let others = unlimited().filter(|other| asks_all(other) && about(other) == about(client));
+            others.map(|other| (other.start, other.stop)).collect()
+        };
+        let clients = scenario.clients.iter().map(|client| if follows(client) { better(client) } else { Vec::new() });
+        Self { clients: Arc::new(clients.collect()) }
+    }
+
+    /// Whether what a client met with a request that it made at `made` tells what others would have.
+    pub(super) fn tells(&self, (id, client): (ClientId, &Client), made: Time, ok: bool) -> bool {
+        let bound = matches!(client.target, Target::Member(_));
+        let better = self.clients[id].iter().any(|(start, stop)| *start <= made && made < *stop);
+        if client.server.is_some() { ok } else { !bound && !better }
+    }
 }
 
 /// A request.

@@ -13,8 +13,8 @@ use crate::observe::testing::{CLUSTER, at, client, fault, member, service, three
 use crate::record::{ClientRecord, EtcdRecord, Part, Record, RefuseReason, RequestResult, Service, StepDownReason, StopReason};
 use crate::report::OutageKind;
 use crate::scenario::{
-    Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Op, ProcessKill, Target, VolumeLost,
-    ZonePartition, ZonePower,
+    Client, Direction, DiskSlow, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Op, ProcessKill, Target,
+    VolumeLost, ZonePartition, ZonePower,
 };
 
 /// The outages a stream must tell, as `(kind, from, to, cause)`, at minute ten.
@@ -374,6 +374,29 @@ fn late_requests_are_an_outage_until_the_next_is_in_time() {
     assert!(rows[0].2.contains(cause), "{rows:?}");
     // Who asks one member alone says nothing of the others.
     assert_eq!(writes(Target::Member(0), &late), (0.0, vec![]));
+}
+
+/// The leader may be too busy for those who ask it alone; those who ask any member are better witnesses of what that costs others.
+#[test]
+fn requests_to_the_leader_tell_of_the_cluster_where_nobody_asks_all_members() {
+    let late = [asked(60_000, 67_000, RequestResult::TimedOut), asked(70_000, 70_100, RequestResult::Ok)];
+    assert!((writes(Target::Leader, &late).0 - 7.0).abs() < 1e-9);
+    let witnessed = |witness: Client| {
+        let mut scenario = three_zones();
+        scenario.clients.extend([client("writer", Target::Leader), witness]);
+        scenario.clients[ClientId(0)].op = Op::Put { key_bytes: 8, value_bytes: 8 };
+        let mut availability = Availability::new(&Arc::new(scenario));
+        for (ms, record) in &late {
+            availability.record(at(*ms), record);
+        }
+        availability.unavailable_s(CLUSTER, Service::Write, at(600_000)) < 1e-9
+    };
+    let witness = Client { op: Op::Put { key_bytes: 8, value_bytes: 8 }, ..client("witness", Target::All) };
+    assert!(witnessed(witness.clone()));
+    assert!(!witnessed(Client { op: Op::Watch, ..witness.clone() }), "it asks for something else");
+    assert!(!witnessed(Client { stop: at(60_000), ..witness.clone() }), "it asks no more");
+    assert!(!witnessed(Client { zone: ZoneId(1), ..witness.clone() }), "it is elsewhere");
+    assert!(!witnessed(Client { target: Target::Member(0), ..witness }), "it asks one member");
 }
 
 #[test]
