@@ -2,12 +2,12 @@
 
 use super::{CLUSTER, at, check_modes, faulty, member, records};
 use crate::etcd::reconfiguration::is_in_sync;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::record::{EtcdRecord, Record};
+use crate::record::{EtcdRecord, Record, Service};
 use crate::scenario::testing::three_zones;
 use crate::scenario::{
-    Direction, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Operation, PlannedFault, Scenario,
+    Direction, Fault, FaultTarget, GracefulStop, MemberChange, NodePartition, Operation, PlannedFault, Scenario, ZonePower,
 };
 
 const TIMED_OUT: Option<&str> = Some("etcdserver: request timed out");
@@ -71,6 +71,41 @@ fn a_change_that_timed_out_may_be_applied_yet() {
         late += ends.len() - 1;
     }
     assert!((1..8).contains(&late), "{late} of 8 were applied after all");
+}
+
+/// `rafthttp`'s remotes (`addRemoteFromRequest`): a member that was cut off knows none of those who are left, and answers whoever speaks to it.
+/// Without its vote and its acknowledgements the newcomer that is left would have no majority. (With pre-vote: else its term has run ahead,
+/// and it ignores the newcomer's `MsgVote` of a lower one, in etcd, too.)
+#[test]
+fn a_member_that_comes_back_answers_newcomers_that_it_does_not_know() {
+    let changes = [
+        (at(70), MemberChange::Add(member(3))),
+        (at(80), MemberChange::Add(member(4))),
+        (at(90), MemberChange::Remove(member(1))),
+        (at(100), MemberChange::Remove(member(2))),
+    ];
+    for seed in 0..4 {
+        let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(0)), direction: Direction::Both });
+        let mut scenario = asked(faulty(100, cut), &changes);
+        let etcd = &mut scenario.etcd[CLUSTER];
+        etcd.members[3].node = NodeId(1);
+        (etcd.options.strict_reconfig_check, etcd.options.pre_vote) = (false, true);
+        let dark = Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(1))));
+        scenario.faults.push(PlannedFault { at: at(120), lasts: None, fault: dark });
+        let all = records(&scenario, seed);
+        let refused = |record: &Record| matches!(record, Record::Etcd(EtcdRecord::Membership { refused: Some(_), .. }));
+        assert!(!all.iter().any(|(_, record)| refused(record)), "seed {seed}: all changes are applied");
+        let up = |from: Time| {
+            let write = |record: &Record| match record {
+                Record::Etcd(EtcdRecord::Availability { service: Service::Write, up, .. }) => Some(*up),
+                _ => None,
+            };
+            all.iter().filter(|(at, _)| *at <= from).filter_map(|(_, record)| write(record)).next_back()
+        };
+        assert_eq!((up(at(159)), up(at(175))), (Some(false), Some(true)), "seed {seed}");
+        let known = |record: &Record| matches!(record, Record::Etcd(EtcdRecord::LeaderSeen { member: seen, leader: Some(4), .. }) if *seen == member(0));
+        assert!(all.iter().any(|(when, record)| *when > at(160) && known(record)), "seed {seed}: it follows the newcomer");
+    }
 }
 
 #[test]
