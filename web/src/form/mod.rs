@@ -98,6 +98,7 @@ const SECTIONS: &[&str] = &[
     "topology",
     "network",
     "etcd",
+    "load_balancers",
     "clusters",
     "seeds",
     "shoots",
@@ -122,6 +123,7 @@ fn sections(ctx: &FormCtx<'_>) -> Html {
                 { landscape::shoots(ctx) }
                 { clusters::section(ctx) }
                 { load::section(ctx) }
+                { schema::section(ctx, "load_balancers", "load balancer", "Load balancers in front of API servers") }
                 { schema::section(ctx, "clusters", "cluster", "Kubernetes clusters") }
                 { schema::section(ctx, "faults", "fault", "Faults") }
                 { schema::section(ctx, "operations", "operation", "Operations") }

@@ -212,7 +212,10 @@ fn input(ctx: &FormCtx<'_>, path: &str, (name, schema, required): Field) -> Html
             html! { <details class="more wide" open={!ctx.list(path).is_empty()}><summary>{ label }</summary>{ items }</details> }
         }
         [one] if takes(one, "object") => {
-            html! { <details class="more wide"><summary>{ label }</summary>{ body(ctx, path, fields_of(one)) }</details> }
+            // What is not there needs nothing yet.
+            let is_there = ctx.get(path).is_object();
+            let fields = fields_of(one).into_iter().map(|(name, field, required)| (name, field, required && is_there));
+            html! { <details class="more wide"><summary>{ label }</summary>{ body(ctx, path, fields.collect()) }</details> }
         }
         [_, ..] if branches.iter().all(|branch| takes(branch, "object")) => {
             let item = ctx.get(path).as_object();

@@ -59,7 +59,9 @@ fn every_bundled_scenario_has_all_its_fields() {
             ("shoots", "failure_tolerance"),
         ] {
             let items = document[list].as_array().map_or(0, Vec::len);
-            for k in 0..items {
+            // (Not every cluster runs workloads.)
+            let is_there = |k: &usize| !field.starts_with("workloads") || document[list][*k].get("workloads").is_some();
+            for k in (0..items).filter(is_there) {
                 assert!(!tag(&html, &format!("form-{list}-{k}-{field}")).is_empty());
             }
         }
