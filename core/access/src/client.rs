@@ -41,6 +41,9 @@ const BACK_OFF: Duration = Duration::from_millis(200);
 /// The longest.
 const MOST_BACK_OFF: Duration = Duration::from_secs(7);
 
+/// A client's own timers are late by less than this.
+const LATEST: Duration = Duration::from_millis(1);
+
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
@@ -61,8 +64,20 @@ pub(crate) struct Pace {
 
 #[derive(Clone, Debug)]
 enum State {
-    Open { attempt: Attempt<Address>, line: Line, way: Duration, answers: bool },
-    Silent { attempt: Attempt<Address>, line: Line, until: Time, expired: bool },
+    Open {
+        attempt: Attempt<Address>,
+        line: Line,
+        way: Duration,
+        answers: bool,
+        /// Its answers list alternatives.
+        lists: bool,
+    },
+    Silent {
+        attempt: Attempt<Address>,
+        line: Line,
+        until: Time,
+        expired: bool,
+    },
     Dials(Dial),
     Waits(Time),
 }
@@ -91,13 +106,17 @@ pub(crate) struct Client {
     failures: u32,
     draws: Stream,
     drawn: u64,
+    /// How late its timers are: they take whole seconds otherwise, as do leases that it renews and checks of the balancer, and what it does
+    /// would come at the very moment of these.
+    late: Duration,
     pub(crate) timer: Timer,
 }
 
 impl Client {
     /// A client that has no connection yet. `selector`: it uses alternatives.
     pub(crate) fn new(host: HostId, pace: Pace, selector: Option<Selector<Address>>, draws: Stream, now: Time) -> Self {
-        Self { host, pace, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, timer: Timer::new() }
+        let late = Duration::from_nanos(1 + draws.draw(0).below(LATEST.as_nanos() - 1));
+        Self { host, pace, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, late, timer: Timer::new() }
     }
 
     /// Host that it runs on.
@@ -136,15 +155,15 @@ impl Client {
     /// Follows what has become of its connection, and does what is due.
     pub(crate) fn follow(&mut self, world: &World<'_>) {
         match &self.state {
-            State::Open { attempt, line, .. } => {
-                let (attempt, line) = (*attempt, *line);
+            State::Open { attempt, line, lists, .. } => {
+                let (attempt, line, lists) = (*attempt, *line, *lists);
                 match world.state(self.host, line) {
                     LineState::Open(way) => self.is_open(attempt, line, way, world),
                     LineState::Reset => {
-                        self.was_answered(attempt, world.now);
+                        self.was_answered(attempt, lists, world.now);
                         self.begin(world);
                     }
-                    LineState::Silent => self.falls_silent(attempt, line, world),
+                    LineState::Silent => self.falls_silent(attempt, line, lists, world),
                 }
             }
             State::Silent { attempt, line, until, expired } => {
@@ -170,9 +189,10 @@ impl Client {
 
     /// It has a connection that carries requests, and hears of alternatives with every answer.
     fn is_open(&mut self, attempt: Attempt<Address>, line: Line, way: Duration, world: &World<'_>) {
-        self.state = State::Open { attempt, line, way, answers: world.servers[&line.server].view.answers };
+        let server = &world.servers[&line.server];
+        let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
+        self.state = State::Open { attempt, line, way, answers: server.view.answers, lists: !listed.is_empty() };
         self.failures = 0;
-        let listed: Vec<Address> = world.servers[&line.server].list().iter().copied().map(Address::Server).collect();
         let Some(selector) = &mut self.selector else { return };
         let is_local = |address: &Address| is_on(self.host, *address, world);
         let listed = (!listed.is_empty()).then_some(listed);
@@ -200,7 +220,7 @@ impl Client {
 
     fn dial(&mut self, attempt: Attempt<Address>, world: &World<'_>) {
         let limit = if attempt.is_alternative { DIAL.min(self.pace.deadline) } else { DIAL };
-        let deadline = world.now + limit;
+        let deadline = world.now + limit + self.late;
         let nodes = match attempt.to {
             Address::Server(_) => Vec::new(),
             Address::Origin => {
@@ -261,15 +281,15 @@ impl Client {
                 let expired = dial.attempt.is_alternative && self.pace.deadline <= DIAL;
                 self.fails(dial.attempt, expired, world);
             }
-        } else if is_syn(dial.since, world.now) {
+        } else if is_syn(dial.since + self.late, world.now) {
             let met = self.meets_address(&dial, world);
             self.meets(dial.attempt, met, Some(dial), world);
         }
     }
 
     /// Nothing passes over its connection any more.
-    fn falls_silent(&mut self, attempt: Attempt<Address>, line: Line, world: &World<'_>) {
-        self.was_answered(attempt, world.now);
+    fn falls_silent(&mut self, attempt: Attempt<Address>, line: Line, lists: bool, world: &World<'_>) {
+        self.was_answered(attempt, lists, world.now);
         let mut draw = self.draw();
         let ahead = draw.unit();
         let period = self.pace.period.min(PING);
@@ -281,11 +301,12 @@ impl Client {
         self.state = State::Silent { attempt, line, until, expired };
     }
 
-    /// The last of many answers: what it lists is as old as that.
-    fn was_answered(&mut self, attempt: Attempt<Address>, now: Time) {
+    /// The last of many answers: what it `lists` is as old as that.
+    fn was_answered(&mut self, attempt: Attempt<Address>, lists: bool, now: Time) {
         if let Some(selector) = &mut self.selector {
-            let listed = selector.alternatives().listed().iter().map(|entry| entry.authority).collect();
-            selector.answered(&attempt, Answer::Response { listed: Some(listed) }, now, |_| false);
+            let listed = || selector.alternatives().listed().iter().map(|entry| entry.authority).collect();
+            let listed = lists.then(listed);
+            selector.answered(&attempt, Answer::Response { listed }, now, |_| false);
         }
     }
 
@@ -306,7 +327,7 @@ impl Client {
         }
         let wait = if expired { self.pace.period } else { BACK_OFF * (1 << self.failures.min(10)) };
         self.failures += 1;
-        self.state = State::Waits(world.now + wait.min(MOST_BACK_OFF));
+        self.state = State::Waits(world.now + wait.min(MOST_BACK_OFF) + self.late);
     }
 
     /// When something is due.
@@ -314,10 +335,10 @@ impl Client {
         match &self.state {
             State::Open { attempt, .. } => {
                 let free = self.selector.as_ref().filter(|_| !attempt.is_alternative)?.alternatives().next_free();
-                free.filter(|at| *at > now)
+                free.map(|at| at + self.late).filter(|at| *at > now)
             }
             State::Silent { until, .. } | State::Waits(until) => Some(*until),
-            State::Dials(dial) => Some(next_syn(dial.since, now).map_or(dial.until, |syn| syn.min(dial.until))),
+            State::Dials(dial) => Some(next_syn(dial.since + self.late, now).map_or(dial.until, |syn| syn.min(dial.until))),
         }
     }
 }

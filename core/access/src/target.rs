@@ -189,7 +189,9 @@ impl Balancer {
                 continue;
             }
             let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
-            if let Some((at, generation)) = target.timer.rearm(counts.then(|| target.checks.after(now))) {
+            // One that is due at this very moment is still to come.
+            let due = target.timer.deadline().filter(|at| *at == now);
+            if let Some((at, generation)) = target.timer.rearm(counts.then(|| due.unwrap_or_else(|| target.checks.after(now)))) {
                 armed.push((at, node, key, generation));
             }
         }

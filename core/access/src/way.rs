@@ -126,6 +126,10 @@ impl Ways {
         self.follow_clients(seen, is_new, ctx);
         self.seen.clone_from(seen);
         self.move_on(ctx);
+        if is_new && !ctx.routes_changed.contains(&self.cluster) {
+            // Until now its clients went straight to the nearest server.
+            ctx.routes_changed.push(self.cluster);
+        }
     }
 
     /// Its balancer is hit by a fault, or no longer.

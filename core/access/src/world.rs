@@ -119,7 +119,9 @@ impl World<'_> {
             None => self.straight(from, line.server),
             Some(_) if self.balancer.is_removed() => Reach::Refused,
             Some(node) if self.balancer.is_open(node, from, self.net) => {
-                let unhealthy = self.balancer.health(node, line.server) == Health::Unhealthy;
+                // A target that it would still choose (fail open) keeps its connections, as it gets new ones.
+                let unhealthy = self.balancer.health(node, line.server) == Health::Unhealthy
+                    && !self.balancer.choice(node, self.spec, self.net).contains(&line.server);
                 match self.balancer.reach(node, line.server, self.servers, self.net) {
                     _ if unhealthy && self.spec.established == Established::Reset => Reach::Refused,
                     _ if unhealthy && self.spec.established == Established::Silent => Reach::Silent,
