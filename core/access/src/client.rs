@@ -42,7 +42,7 @@ const BACK_OFF: Duration = Duration::from_millis(200);
 const MOST_BACK_OFF: Duration = Duration::from_secs(7);
 
 /// A client's own timers are late by less than this.
-const LATEST: Duration = Duration::from_millis(1);
+pub(crate) const LATEST: Duration = Duration::from_millis(1);
 
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,21 @@ impl Client {
             State::Open { line, way, .. } => Route::Server { key: line.server, way },
             State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
         }
+    }
+
+    /// Where its present request goes; `None`: it waits.
+    #[cfg(test)]
+    pub(crate) const fn attempt(&self) -> Option<Attempt<Address>> {
+        match &self.state {
+            State::Open { attempt, .. } | State::Silent { attempt, .. } | State::Dials(Dial { attempt, .. }) => Some(*attempt),
+            State::Waits(_) => None,
+        }
+    }
+
+    /// Addresses that it has not given up, while it dials the original host.
+    #[cfg(test)]
+    pub(crate) const fn addresses_left(&self) -> Option<usize> {
+        if let State::Dials(dial) = &self.state { Some(dial.nodes.len()) } else { None }
     }
 
     /// What it knows of alternatives.

@@ -22,6 +22,10 @@ pub mod event;
 pub mod record;
 pub mod server;
 pub mod target;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 pub mod way;
 mod world;
 

@@ -93,6 +93,12 @@ impl Balancer {
         self.targets[&(node, key)].health.health()
     }
 
+    /// When a node checks a target next.
+    #[cfg(test)]
+    pub(crate) fn next_check(&self, node: u8, key: u32, now: Time) -> Time {
+        self.targets[&(node, key)].checks.after(now)
+    }
+
     /// A fault begins or ends.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
         if begins {

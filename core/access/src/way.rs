@@ -111,6 +111,25 @@ impl Ways {
         self.endpoints.listed()
     }
 
+    /// A client.
+    #[cfg(test)]
+    pub(crate) fn client(&self, id: ApiClient) -> Option<&Client> {
+        self.clients.get(&id)
+    }
+
+    /// What its clients meet.
+    #[cfg(test)]
+    pub(crate) fn world<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> World<'a> {
+        let spec = &scenario.load_balancers[self.access.balancer];
+        World { now, net, servers: &self.servers, balancer: &self.balancer, spec }
+    }
+
+    /// A server that runs.
+    #[cfg(test)]
+    pub(crate) fn server(&self, key: u32) -> Option<&Server> {
+        self.servers.get(&key)
+    }
+
     /// Servers or clients may be others than before.
     pub(crate) fn follow(&mut self, seen: &Seen, ctx: &mut AccessCtx<'_>) {
         if *seen != self.seen {

@@ -1,0 +1,137 @@
+//! The ways of a cluster without the rest of the simulation: three hosts of the control plane and three workers in three zones, whose servers
+//! are as a test says.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::OccupiedEntry;
+
+use crate::client::Client;
+use crate::ctx::AccessCtx;
+use crate::event::AccessEvent;
+use crate::record::AccessRecord;
+use crate::server::ServerView;
+use crate::way::{Seen, Ways};
+use zonefall_kernel::outbox::Outbox;
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ApiClient;
+use zonefall_network::Network;
+use zonefall_scenario::ids::{FaultId, KubeClusterId};
+use zonefall_scenario::{Fault, Scenario};
+
+/// The cluster.
+pub(crate) const ID: KubeClusterId = KubeClusterId(0);
+
+/// A moment.
+pub(crate) const fn at(s: u64) -> Time {
+    Time::from_nanos(s * 1_000_000_000)
+}
+
+/// A scenario with a load balancer of HAProxy, but for these fields, and with these alternatives (JSON).
+pub(crate) fn scenario(balancer: &str, alternatives: &str) -> Scenario {
+    let file = format!(
+        r#"{{
+            "name": "ways", "duration": "20m", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
+            "load_balancers": [{{"name": "lb", "profile": "haproxy"{balancer}}}],
+            "clusters": [{{
+                "name": "c", "zones": ["a", "b", "c"], "pools": [{{"name": "p", "minimum": 3, "maximum": 3}}],
+                "api_access": {{"load_balancer": "lb", "alternatives": {alternatives}}}
+            }}]
+        }}"#
+    );
+    Scenario::from_json(&file).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Events that wait, and records so far.
+#[derive(Debug, Default)]
+struct Out {
+    queue: BTreeMap<(Time, u64), AccessEvent>,
+    pushed: u64,
+    records: Vec<AccessRecord>,
+}
+
+impl Outbox<(KubeClusterId, AccessEvent), (KubeClusterId, AccessRecord)> for Out {
+    fn schedule(&mut self, at: Time, (_, event): (KubeClusterId, AccessEvent)) {
+        self.pushed += 1;
+        self.queue.insert((at, self.pushed), event);
+    }
+
+    fn record(&mut self, (_, record): (KubeClusterId, AccessRecord)) {
+        self.records.push(record);
+    }
+}
+
+/// Ways, and what they follow.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) scenario: Scenario,
+    pub(crate) net: Network,
+    pub(crate) ways: Ways,
+    pub(crate) seen: Seen,
+    pub(crate) now: Time,
+    /// Records so far.
+    pub(crate) told: Vec<(Time, AccessRecord)>,
+    stepping: Stepping,
+    out: Out,
+}
+
+impl Bench {
+    /// All is well, and has been for long.
+    pub(crate) fn new(scenario: Scenario, seed: u64, stepping: Stepping) -> Self {
+        let spec = &scenario.kube.clusters[ID];
+        let ways = Ways::new(ID, spec.access.expect("it says so"), &scenario, seed);
+        let servers = (0..3).map(|key| Self::server(&scenario, key)).collect();
+        let client =
+            |(key, node): (_, &zonefall_scenario::kube::NodeSpec)| (ApiClient::Kubelet(key), Network::host_of(node.node));
+        let clients = spec.nodes.iter_enumerated().map(client).collect();
+        let (net, seen) = (Network::new(&scenario), Seen { servers, clients });
+        let mut bench = Self { net, ways, seen, now: Time::ZERO, told: Vec::new(), stepping, out: Out::default(), scenario };
+        bench.look();
+        bench
+    }
+
+    /// A server that runs and answers.
+    pub(crate) fn server(scenario: &Scenario, key: u32) -> ServerView {
+        let host = Network::host_of(scenario.kube.clusters[ID].control_plane[key as usize]);
+        ServerView { key, host, listens: true, answers: true, readyz: true }
+    }
+
+    fn act(&mut self, act: impl FnOnce(&mut Ways, &Seen, &mut AccessCtx<'_>)) {
+        let Self { scenario, net, ways, seen, now, stepping, out, .. } = self;
+        let mut ctx = AccessCtx { now: *now, stepping: *stepping, scenario, net, out, routes_changed: &mut Vec::new() };
+        act(ways, seen, &mut ctx);
+        self.told.extend(self.out.records.drain(..).map(|record| (self.now, record)));
+    }
+
+    /// The ways follow what has been changed.
+    pub(crate) fn look(&mut self) {
+        self.act(Ways::look);
+    }
+
+    /// A fault of the balancer begins or ends.
+    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
+        self.act(|ways, _, ctx| ways.fault(id, fault, begins, ctx));
+    }
+
+    /// Handles the next event up to then, if there is one; otherwise moves the clock there.
+    pub(crate) fn step(&mut self, until: Time) -> bool {
+        let next = self.out.queue.first_entry().filter(|entry| entry.key().0 <= until);
+        let Some(((at, _), event)) = next.map(OccupiedEntry::remove_entry) else {
+            self.now = until;
+            return false;
+        };
+        self.now = at;
+        self.act(|ways, _, ctx| ways.handle(event, ctx));
+        true
+    }
+
+    /// Handles all events of so much time.
+    pub(crate) fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.step(until) {}
+    }
+
+    /// Its clients.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = (ApiClient, &Client)> {
+        self.seen.clients.iter().filter_map(|(id, _)| Some((*id, self.ways.client(*id)?)))
+    }
+}

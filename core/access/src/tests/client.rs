@@ -1,0 +1,94 @@
+//! What a client does with its connection and its dials, and when.
+
+use crate::client::{Client, LATEST, Pace};
+use crate::record::Connection;
+use crate::testing::{Bench, at, scenario};
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::rng::{Purpose, Stream};
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_scenario::ids::{BalancerId, FaultId};
+use zonefall_scenario::{Fault, LbDown};
+
+const DOWN: Fault = Fault::LbDown(LbDown(BalancerId(0)));
+
+fn client(bench: &Bench, pace: Pace, seed: u64) -> Client {
+    let (_, host) = bench.seen.clients[5];
+    Client::new(host, pace, None, Stream::new(seed, Purpose::ApiClient, 0), at(0))
+}
+
+fn pace(period: u64) -> Pace {
+    Pace { period: Duration::from_secs(period), deadline: Duration::from_secs(period) }
+}
+
+fn follow(client: &mut Client, bench: &Bench, now: Time) -> Option<Time> {
+    client.follow(&bench.ways.world(&bench.scenario, &bench.net, now));
+    client.next(now)
+}
+
+#[test]
+fn silent_connection_is_closed_45_s_after_its_last_frame() {
+    let mut bench = Bench::new(scenario("", "null"), 1, Stepping::FastForward);
+    for (period, least) in [(2, 43), (10, 35), (30, 15), (600, 15)] {
+        let closed: Vec<Duration> = (0..200)
+            .map(|seed| {
+                let mut client = client(&bench, pace(period), seed);
+                follow(&mut client, &bench, at(0));
+                assert!(matches!(client.connection(), Connection::Open { .. }));
+                bench.fault(FaultId(1), &DOWN, true);
+                let end = follow(&mut client, &bench, at(100)).expect("it waits");
+                assert!(matches!(client.connection(), Connection::Silent { .. }));
+                follow(&mut client, &bench, end);
+                assert_eq!(client.connection(), Connection::None);
+                bench.fault(FaultId(1), &DOWN, false);
+                end.since(at(100))
+            })
+            .collect();
+        let (first, last) = (*closed.iter().min().expect("some"), *closed.iter().max().expect("some"));
+        assert!(first >= Duration::from_secs(least) && last <= Duration::from_secs(45), "period {period}: {first:?}, {last:?}");
+        assert!(
+            last.as_nanos() - first.as_nanos() > period.min(30) * 900_000_000,
+            "any phase of {period} s: {first:?}, {last:?}"
+        );
+    }
+}
+
+/// When something is due to a client that dials a balancer from 0 s on which is down, until the dial has failed, and which of its
+/// addresses it dials from then on.
+fn dials(zones: &str) -> Vec<(u64, usize)> {
+    let mut bench = Bench::new(scenario(zones, "null"), 1, Stepping::FastForward);
+    bench.fault(FaultId(1), &DOWN, true);
+    let mut client = client(&bench, pace(10), 1);
+    let mut next = follow(&mut client, &bench, at(0));
+    let mut all = Vec::new();
+    while let (Some(left), Some(due)) = (client.addresses_left(), next) {
+        all.push((due.as_nanos() / 1_000_000_000, left));
+        next = follow(&mut client, &bench, due);
+    }
+    all
+}
+
+#[test]
+fn dial_repeats_its_syns_and_fails_after_30_s() {
+    assert_eq!(dials(r#", "zones": ["a"]"#), [(1, 1), (3, 1), (7, 1), (15, 1), (30, 1)]);
+}
+
+#[test]
+fn dial_gives_each_of_several_addresses_an_even_part_of_the_time() {
+    assert_eq!(dials(r#", "zones": ["a", "b"]"#), [(1, 2), (3, 2), (7, 2), (15, 2), (16, 1), (18, 1), (22, 1), (30, 1)]);
+    let three = [(1, 3), (3, 3), (7, 3), (10, 3), (11, 2), (13, 2), (17, 2), (20, 2), (21, 1), (23, 1), (27, 1), (30, 1)];
+    assert_eq!(dials(""), three);
+}
+
+#[test]
+fn path_that_is_repaired_is_found_with_the_next_syn() {
+    let mut bench = Bench::new(scenario(r#", "zones": ["a"]"#, "null"), 1, Stepping::FastForward);
+    bench.fault(FaultId(1), &DOWN, true);
+    let mut client = client(&bench, pace(10), 1);
+    follow(&mut client, &bench, at(0));
+    bench.fault(FaultId(1), &DOWN, false);
+    let next = follow(&mut client, &bench, at(4)).expect("it dials");
+    assert!(next > at(7) && next < at(7) + LATEST);
+    assert_eq!(client.connection(), Connection::None);
+    follow(&mut client, &bench, next);
+    assert!(matches!(client.connection(), Connection::Open { .. }));
+}
