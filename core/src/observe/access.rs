@@ -1,31 +1,43 @@
 //! The ways of clients to API servers: who had no connection that carries requests, for how long, and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
 use crate::access::record::{AccessRecord, Connection};
-use crate::ids::{KubeClusterId, NodeId};
+use crate::ids::{EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::spec::KubeClusterSpec;
 use crate::observe::Observer;
-use crate::record::Record;
+use crate::observe::causes::BEFORE;
+use crate::observe::voters::cluster_of;
+use crate::record::{EtcdRecord, Record};
 use crate::report::{AccessReport, CutOffReport, length, seconds};
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario};
+use crate::scenario::access::Loopback;
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
 /// Times that are told one by one.
 const MOST: usize = 1_000;
+
+/// Faults that have ended, of which so many are remembered.
+const ENDED: usize = 32;
 
 /// Follows the clients of all clusters.
 #[derive(Clone, Debug)]
 pub struct Access {
     scenario: Arc<Scenario>,
+    /// Some cluster has ways.
+    has_ways: bool,
     clients: BTreeMap<(KubeClusterId, ApiClient), Client>,
     /// Faults under way.
     active: Vec<ActiveFault>,
-    /// Those that have ended a moment ago: who is hit by them may still be.
-    last: Option<(Time, ActiveFault)>,
+    /// The last ones that have ended: who is hit by them may still be.
+    ended: VecDeque<(Time, ActiveFault)>,
+    /// Targets that a load balancer finds unhealthy, by cluster, node and server.
+    unhealthy: BTreeSet<(KubeClusterId, u8, u32)>,
+    /// What has just happened to an etcd cluster.
+    happened: VecDeque<(Time, EtcdId, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,16 +62,21 @@ struct CutOff {
 impl Access {
     /// No client has been seen yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        Self { scenario: scenario.clone(), clients: BTreeMap::new(), active: Vec::new(), last: None }
+        let has_ways = scenario.kube.clusters.iter().any(|cluster| cluster.access.is_some());
+        Self {
+            scenario: scenario.clone(),
+            has_ways,
+            clients: BTreeMap::new(),
+            active: Vec::new(),
+            ended: VecDeque::new(),
+            happened: VecDeque::new(),
+            unhealthy: BTreeSet::new(),
+        }
     }
 
-    fn cause(&self, cluster: KubeClusterId, had: Connection, now: Connection, at: Time) -> String {
+    fn cause(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [Connection; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
-        let ended = self.last.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
-        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec);
-        let faults = self.active.iter().chain(ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
-        let faults: Vec<String> = faults.collect();
-        let because = if faults.is_empty() { "no fault under way".to_owned() } else { faults.join(", ") };
+        let because = self.because(cluster, client, [had, now], at);
         let balancer = |through: bool| {
             let name = spec.access.filter(|_| through).map(|access| &self.scenario.load_balancers[access.balancer].name);
             name.map_or_else(String::new, |name| format!(" through {name}"))
@@ -82,6 +99,67 @@ impl Access {
             }
             (Connection::None, _) => format!("it found no API server when it started: {because}"),
         }
+    }
+
+    /// What is to blame: faults under way, what etcd has just done, the last fault, or the balancer as it is.
+    fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [Connection; 2], at: Time) -> String {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec);
+        let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
+        let faults = self.active.iter().chain(just_ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
+        let faults: Vec<String> = faults.collect();
+        if !faults.is_empty() {
+            return faults.join(", ");
+        }
+        let is_recent = |(then, etcd, _): &&(Time, EtcdId, String)| *etcd == spec.etcd && at <= *then + BEFORE;
+        if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
+            return happened.clone();
+        }
+        if let Some((then, fault)) = self.ended.iter().rev().find(|(_, fault)| concerns(&fault)) {
+            return format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then)));
+        }
+        self.as_it_is(cluster, client, had, now).unwrap_or_else(|| "no fault under way".to_owned())
+    }
+
+    /// What a load balancer does though nothing is broken.
+    fn as_it_is(&self, cluster: KubeClusterId, client: ApiClient, had: Connection, now: Connection) -> Option<String> {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let balancer = &self.scenario.load_balancers[spec.access?.balancer];
+        let is_target = host(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
+        match had {
+            Connection::Open { server, through: true }
+            | Connection::Unanswered { server, through: true }
+            | Connection::Silent { server, through: true }
+                if self.unhealthy.iter().any(|(own, _, target)| *own == cluster && *target == server) =>
+            {
+                Some(format!("{} found it unhealthy", balancer.name))
+            }
+            _ if is_target && balancer.loopback == Loopback::Fails && now == Connection::None => {
+                Some(format!("{} sends hosts of the control plane to themselves, which fails", balancer.name))
+            }
+            Connection::None if self.unhealthy.iter().any(|(own, ..)| *own == cluster) => {
+                Some(format!("{} finds API servers unhealthy", balancer.name))
+            }
+            _ => None,
+        }
+    }
+
+    /// What etcd does may keep its answers from an API server.
+    fn etcd_acts(&mut self, at: Time, record: &Record) {
+        let (Some(cluster), Record::Etcd(fact)) = (cluster_of(record), record) else { return };
+        let (scenario, name) = (&*self.scenario, |member| text::member(&self.scenario, member));
+        let what = match fact {
+            EtcdRecord::MemberStopped { member, .. } => format!("etcd member {} stopped", name(*member)),
+            EtcdRecord::Elected { member, .. } => format!("etcd member {} was elected", name(*member)),
+            EtcdRecord::SteppedDown { member, .. } => format!("etcd member {} stepped down", name(*member)),
+            EtcdRecord::SpaceExceeded { member, .. } => format!("the database of {} reached its quota", name(*member)),
+            EtcdRecord::LeaderSeen { member, leader: None, .. } => format!("etcd member {} lost its leader", name(*member)),
+            EtcdRecord::Membership { change, refused: None } => text::membership_change(*change, scenario),
+            EtcdRecord::Maintenance { task, refused: None, .. } => text::maintenance(*task, scenario),
+            _ => return,
+        };
+        while self.happened.pop_front_if(|(then, ..)| *then + BEFORE < at).is_some() {}
+        self.happened.push_back((at, cluster, what));
     }
 
     /// Whether a fault can have cut a client of a cluster off: one of another cluster's load balancer, hosts or etcd has not.
@@ -156,20 +234,30 @@ impl Access {
 impl Observer for Access {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::FaultStarted(fault) if self.scenario.kube.clusters.iter().any(|cluster| cluster.access.is_some()) => {
-                self.active.push(fault.clone());
-            }
+            Record::FaultStarted(fault) if self.has_ways => self.active.push(fault.clone()),
+            Record::Etcd(_) if self.has_ways => self.etcd_acts(at, record),
             Record::FaultEnded(id) => {
                 if let Some(place) = self.active.iter().position(|fault| fault.id == *id) {
-                    self.last = Some((at, self.active.remove(place)));
+                    self.ended.push_back((at, self.active.remove(place)));
+                    while self.ended.len() > ENDED {
+                        self.ended.pop_front();
+                    }
                 }
             }
             Record::Access(cluster, AccessRecord::Client { client, connection }) => {
                 let key = (*cluster, *client);
                 let before = self.clients.get(&key).map_or(Connection::None, |client| client.connection);
-                let cause = self.cause(*cluster, before, *connection, at);
+                let cause = self.cause(*cluster, *client, [before, *connection], at);
                 let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
                 client.changes(at, *connection, cause);
+            }
+            Record::Access(cluster, AccessRecord::Target { node, target, health }) => {
+                let target = (*cluster, *node, *target);
+                if *health == Health::Unhealthy {
+                    self.unhealthy.insert(target);
+                } else {
+                    self.unhealthy.remove(&target);
+                }
             }
             Record::Access(cluster, AccessRecord::ClientGone(client)) => {
                 if let Some(client) = self.clients.get_mut(&(*cluster, *client)) {
@@ -216,6 +304,14 @@ impl Client {
         } else if self.cut_off.is_none() {
             self.cut_off = Some(CutOff { from: at, to: None, silent: Duration::ZERO, cause });
         }
+    }
+}
+
+/// The node of the scenario that a client runs on, if it is one.
+pub fn host(client: ApiClient, cluster: &KubeClusterSpec) -> Option<NodeId> {
+    match client {
+        ApiClient::Kubelet(key) => cluster.nodes.get(key).map(|node| node.node),
+        ApiClient::Candidate(_, key) => cluster.control_plane.get(key as usize).copied(),
     }
 }
 
