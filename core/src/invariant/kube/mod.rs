@@ -12,6 +12,7 @@
 //! | one replacement at a time | `replacement.rs` | GEP-20, "Impact of a Zone Outage" |
 //! | machines stay within the maximum and the surge | `machine_limit.rs` | Kubernetes, "Deployments", section "Max Surge" |
 //! | required constraints hold when bound | `constraints.rs` | GEP-20, "Scheduling Control Plane Components" |
+//! | connections end where a server runs | `ways.rs` | RFC 9293, section 3.5.3; Kubernetes, `pkg/util/net/http.go` |
 //!
 //! ```text
 //! Record --> All --> each property looks at (fact, objects as they were before it)
@@ -33,13 +34,15 @@ mod replacement;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod ways;
 mod zonal;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{MOST_VIOLATIONS, Violation};
-use crate::ids::{KubeClusterId, MemberId, TiSlice, TiVec, WorkloadId};
+use crate::access::record::AccessRecord;
+use crate::ids::{KubeClusterId, MemberId, NodeId, TiSlice, TiVec, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
@@ -108,6 +111,8 @@ pub(super) struct KubeInvariants {
     objects: TiVec<KubeClusterId, Objects>,
     clusters: TiVec<KubeClusterId, ClusterProperties>,
     running: BTreeSet<MemberId>,
+    /// Nodes without power.
+    dark: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -122,6 +127,7 @@ struct ClusterProperties {
     replacement: replacement::Replacement,
     machine_limit: machine_limit::MachineLimit,
     constraints: constraints::Constraints,
+    ways: ways::Ways,
 }
 
 impl KubeInvariants {
@@ -129,7 +135,7 @@ impl KubeInvariants {
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
         let objects: TiVec<_, Objects> = scenario.kube.clusters.iter().map(Objects::new).collect();
         let clusters = vec![ClusterProperties::default(); objects.len()].into();
-        Self { scenario: Arc::clone(scenario), objects, clusters, running: BTreeSet::new() }
+        Self { scenario: Arc::clone(scenario), objects, clusters, running: BTreeSet::new(), dark: BTreeSet::new() }
     }
 
     /// Looks at a record.
@@ -137,7 +143,10 @@ impl KubeInvariants {
         match record {
             Record::Etcd(EtcdRecord::MemberStarted(member)) => drop(self.running.insert(*member)),
             Record::Etcd(EtcdRecord::MemberStopped { member, .. }) => drop(self.running.remove(member)),
+            Record::NodePower { node, up: false } => drop(self.dark.insert(*node)),
+            Record::NodePower { node, up: true } => drop(self.dark.remove(node)),
             Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
+            Record::Access(cluster, fact) => self.ways(at, *cluster, *fact, found),
             Record::Gardener(cluster, fact) => {
                 let Self { scenario, objects, .. } = self;
                 objects[*cluster].templates.record(fact, *cluster, scenario);
@@ -146,8 +155,14 @@ impl KubeInvariants {
         }
     }
 
+    fn ways(&mut self, at: Time, cluster: KubeClusterId, fact: AccessRecord, found: &mut Vec<Violation>) {
+        let Self { scenario, objects, clusters, running, dark } = self;
+        let view = View { at, cluster, scenario, clusters: objects, running };
+        note(ways::Ways::NAME, clusters[cluster].ways.access(fact, dark, &view), &view, found);
+    }
+
     fn fact(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord, found: &mut Vec<Violation>) {
-        let Self { scenario, objects, clusters, running } = self;
+        let Self { scenario, objects, clusters, running, .. } = self;
         let view = View { at, cluster, scenario, clusters: objects, running };
         let properties = &mut clusters[cluster];
         check(&mut properties.identity, fact, &view, found);
@@ -160,15 +175,20 @@ impl KubeInvariants {
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.machine_limit, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
+        note(ways::Ways::NAME, properties.ways.kube(fact, &view), &view, found);
         let spec = &scenario.kube.clusters[cluster];
         objects[cluster].record(fact, spec);
     }
 }
 
 fn check<P: Property>(property: &mut P, fact: &KubeRecord, view: &View<'_>, found: &mut Vec<Violation>) {
-    if let Err(text) = property.check(fact, view)
+    note(P::NAME, property.check(fact, view), view, found);
+}
+
+fn note(property: &'static str, result: Result<(), String>, view: &View<'_>, found: &mut Vec<Violation>) {
+    if let Err(text) = result
         && found.len() < MOST_VIOLATIONS
     {
-        found.push(Violation { at: view.at, property: P::NAME, text: format!("{}: {text}", view.spec().name) });
+        found.push(Violation { at: view.at, property, text: format!("{}: {text}", view.spec().name) });
     }
 }

@@ -1,0 +1,240 @@
+//! Ways to API servers (RFC 9293, section 3.5.3: a connection that its other end does not know is reset; `k8s.io/apimachinery/pkg/util/net/
+//! http.go`: one over which nothing passes is closed):
+//!
+//! - A connection that carries requests ends at a server that runs, and ends with it.
+//! - A silent one is closed 45 s after its last frame.
+//! - A client that has stopped, or whose host has no power, does nothing until it starts again; then it dials first.
+//! - The nodes of a load balancer say that a target is healthy and unhealthy by turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::View;
+use crate::access::balancer::health::Health;
+use crate::access::record::{AccessRecord, Connection};
+use crate::ids::NodeId;
+use crate::kernel::time::{Duration, Time};
+use crate::kube::ctx::ApiClient;
+use crate::kube::record::{KubeRecord, Replica, ServerFact};
+use crate::observe::access::{host, name};
+
+/// A connection is silent for so long at most (`ReadIdleTimeout` and `PingTimeout`).
+const LONGEST_SILENCE: Duration = Duration::from_secs(45);
+
+/// Servers, clients and the balancer of one cluster, as records tell of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ways {
+    /// Keys of the servers that run.
+    running: BTreeSet<u32>,
+    clients: BTreeMap<ApiClient, Connection>,
+    silent: BTreeMap<ApiClient, Time>,
+    /// By node of the balancer and target; those not yet told of are healthy.
+    health: BTreeMap<(u8, u32), Health>,
+    /// When the last server went whose clients have not been looked at since.
+    gone: Option<Time>,
+}
+
+impl Ways {
+    pub(super) const NAME: &'static str = "connections end where a server runs";
+
+    /// Looks at a fact of Kubernetes.
+    pub(super) fn kube(&mut self, fact: &KubeRecord, view: &View<'_>) -> Result<(), String> {
+        if view.spec().access.is_none() {
+            return Ok(());
+        }
+        let left = self.time_passes(view);
+        if let KubeRecord::ApiServer(Replica::Host(node), fact) = *fact
+            && let Some(key) = view.spec().control_plane.iter().position(|host| *host == node)
+        {
+            match fact {
+                ServerFact::Runs => drop(self.running.insert(key as u32)),
+                ServerFact::Gone => {
+                    self.running.remove(&(key as u32));
+                    self.gone = Some(view.at);
+                }
+                ServerFact::Ready(_) | ServerFact::Stops | ServerFact::Etcd(_) | ServerFact::Stalled(_) => {}
+            }
+        }
+        left
+    }
+
+    /// Looks at a fact of the ways. `dark`: nodes without power.
+    pub(super) fn access(&mut self, fact: AccessRecord, dark: &BTreeSet<NodeId>, view: &View<'_>) -> Result<(), String> {
+        let left = self.time_passes(view);
+        let found = match fact {
+            AccessRecord::Target { node, target, health } => self.target(node, target, health),
+            AccessRecord::Client { client, connection } => self.client(client, connection, dark, view),
+            AccessRecord::ClientGone(client) => {
+                self.silent.remove(&client);
+                let known = self.clients.remove(&client);
+                known.map(drop).ok_or_else(|| format!("{} stops, but does not run", of(client, view)))
+            }
+        };
+        left.and(found)
+    }
+
+    fn target(&mut self, node: u8, target: u32, health: Health) -> Result<(), String> {
+        let before = self.health.insert((node, target), health).unwrap_or(Health::Healthy);
+        if health == Health::Initial || before == health {
+            return Err(format!("node {node} of the load balancer finds target {target} {health:?}, which was {before:?}"));
+        }
+        Ok(())
+    }
+
+    fn client(
+        &mut self,
+        client: ApiClient,
+        connection: Connection,
+        dark: &BTreeSet<NodeId>,
+        view: &View<'_>,
+    ) -> Result<(), String> {
+        let before = self.clients.insert(client, connection);
+        let silent_since = self.silent.remove(&client);
+        if let Connection::Silent { .. } = connection {
+            self.silent.insert(client, view.at);
+        }
+        if host(client, view.spec()).is_some_and(|host| dark.contains(&host)) {
+            return Err(format!("{} has no power: {connection:?}", of(client, view)));
+        }
+        if silent_since.is_some_and(|since| view.at > since + LONGEST_SILENCE) {
+            return Err(format!("{} has had a silent connection for too long", of(client, view)));
+        }
+        match (before, connection) {
+            (_, Connection::Open { server, .. } | Connection::Unanswered { server, .. }) if !self.running.contains(&server) => {
+                Err(format!("{} is connected to server {server}, which does not run", of(client, view)))
+            }
+            (None | Some(Connection::None), Connection::Silent { server, .. }) => {
+                Err(format!("{} has a silent connection to server {server} that it never opened", of(client, view)))
+            }
+            (Some(before), now) if before == now => Err(format!("{} has {now:?} as before", of(client, view))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What had to be over by now: connections to servers that have gone, and silence.
+    fn time_passes(&mut self, view: &View<'_>) -> Result<(), String> {
+        let is_late = |(_, since): &(&ApiClient, &Time)| view.at > **since + LONGEST_SILENCE;
+        if let Some(client) = self.silent.iter().find(is_late).map(|(client, _)| *client) {
+            self.silent.remove(&client);
+            return Err(format!("{} has had a silent connection for too long", of(client, view)));
+        }
+        if self.gone.take_if(|gone| *gone < view.at).is_none() {
+            return Ok(());
+        }
+        let carried = |connection: &Connection| match *connection {
+            Connection::Open { server, .. } | Connection::Unanswered { server, .. } => Some(server),
+            Connection::None | Connection::Silent { .. } => None,
+        };
+        let lost = |connection: &Connection| carried(connection).is_some_and(|server| !self.running.contains(&server));
+        match self.clients.iter().find(|(_, connection)| lost(connection)) {
+            Some((client, _)) => Err(format!("{} stays connected to a server that has gone", of(*client, view))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn of(client: ApiClient, view: &View<'_>) -> String {
+    name(client, view.spec(), view.scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::ids::{KubeClusterId, NodeKey};
+    use crate::invariant::{Checker, Invariants};
+    use crate::record::Record;
+    use crate::scenario::Scenario;
+
+    const ID: KubeClusterId = KubeClusterId(0);
+    /// The kubelet of the second host of the control plane.
+    const KUBELET: ApiClient = ApiClient::Kubelet(NodeKey(1));
+    const OPEN: Connection = Connection::Open { server: 0, through: true };
+    const ERRORS: Connection = Connection::Unanswered { server: 0, through: true };
+    const SILENT: Connection = Connection::Silent { server: 0, through: true };
+
+    fn scenario() -> Scenario {
+        let file = json!({
+            "name": "ways", "duration": "20m", "prices": {"books": []},
+            "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
+            "load_balancers": [{"name": "lb", "profile": "haproxy"}],
+            "clusters": [{"name": "c", "zones": ["a", "b", "c"], "api_access": {"load_balancer": "lb"}, "pools": [{"name": "p", "minimum": 3, "maximum": 3}]}],
+        });
+        Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    fn server(scenario: &Scenario, key: usize, fact: ServerFact) -> Record {
+        Record::Kube(ID, KubeRecord::ApiServer(Replica::Host(scenario.kube.clusters[ID].control_plane[key]), fact))
+    }
+
+    fn has(connection: Connection) -> Record {
+        Record::Access(ID, AccessRecord::Client { client: KUBELET, connection })
+    }
+
+    fn finds(health: Health) -> Record {
+        Record::Access(ID, AccessRecord::Target { node: 1, target: 2, health })
+    }
+
+    /// Whether records that come after so many seconds, the servers 0 and 1 running from the start, break the property.
+    fn is_broken(scenario: &Scenario, records: &[(u64, Record)]) -> bool {
+        let mut all = Invariants::new(&Arc::new(scenario.clone()));
+        for key in [0, 1] {
+            all.record(Time::ZERO, &server(scenario, key, ServerFact::Runs));
+        }
+        for (s, record) in records {
+            all.record(Time::ZERO + Duration::from_secs(*s), record);
+        }
+        let names: Vec<_> = all.violations().iter().map(|violation| violation.property).collect();
+        assert!(names.iter().all(|name| *name == Ways::NAME), "{names:?}");
+        !names.is_empty()
+    }
+
+    /// What happens, the records that tell of it, and whether it breaks the property.
+    type Row = (&'static str, Vec<(u64, Record)>, bool);
+
+    #[test]
+    fn planted_violations_are_found() {
+        let scenario = scenario();
+        let (runs, gone) = (server(&scenario, 0, ServerFact::Runs), server(&scenario, 0, ServerFact::Gone));
+        let stops = Record::Access(ID, AccessRecord::ClientGone(KUBELET));
+        let node = scenario.kube.clusters[ID].nodes[NodeKey(1)].node;
+        let power = |up| Record::NodePower { node, up };
+        let other = Connection::Open { server: 1, through: false };
+        let elsewhere = Connection::Open { server: 2, through: false };
+        let rows: [Row; 20] = [
+            (
+                "goes elsewhere with its server",
+                vec![(1, has(OPEN)), (2, gone.clone()), (2, has(other)), (3, finds(Health::Unhealthy))],
+                false,
+            ),
+            ("stays without its server", vec![(1, has(OPEN)), (2, gone.clone()), (3, finds(Health::Unhealthy))], true),
+            ("gets errors of nobody", vec![(1, has(ERRORS)), (2, gone.clone()), (3, runs.clone())], true),
+            (
+                "a silent one may outlast its server",
+                vec![(1, has(OPEN)), (2, has(SILENT)), (3, gone.clone()), (40, has(other))],
+                false,
+            ),
+            ("opens to one that is gone", vec![(1, gone.clone()), (2, has(OPEN))], true),
+            ("opens to one that runs again", vec![(1, gone.clone()), (2, runs), (3, has(OPEN))], false),
+            ("opens to one that never ran", vec![(1, has(elsewhere))], true),
+            ("silent for 45 s", vec![(1, has(OPEN)), (2, has(SILENT)), (47, has(Connection::None))], false),
+            ("silent for longer", vec![(1, has(OPEN)), (2, has(SILENT)), (48, has(Connection::None))], true),
+            ("silent for ever", vec![(1, has(OPEN)), (2, has(SILENT)), (48, finds(Health::Unhealthy))], true),
+            ("silent from the start", vec![(1, has(Connection::None)), (2, has(SILENT))], true),
+            ("as before", vec![(1, has(OPEN)), (2, has(OPEN))], true),
+            ("starts again", vec![(1, has(OPEN)), (2, stops.clone()), (3, has(Connection::None)), (4, has(OPEN))], false),
+            ("stops twice", vec![(1, has(OPEN)), (2, stops.clone()), (3, stops.clone())], true),
+            ("goes on though it has stopped", vec![(1, has(OPEN)), (2, stops.clone()), (3, has(SILENT))], true),
+            ("works without power", vec![(1, has(OPEN)), (2, power(false)), (2, has(Connection::None))], true),
+            ("stops without power", vec![(1, has(OPEN)), (2, power(false)), (2, stops), (9, power(true)), (9, has(OPEN))], false),
+            ("healthy and unhealthy by turns", vec![(1, finds(Health::Unhealthy)), (2, finds(Health::Healthy))], false),
+            ("healthy again and again", vec![(1, finds(Health::Healthy))], true),
+            ("never new", vec![(1, finds(Health::Initial))], true),
+        ];
+        for (what, records, expected) in rows {
+            assert_eq!(is_broken(&scenario, &records), expected, "{what}");
+        }
+    }
+}
