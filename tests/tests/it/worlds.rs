@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
+use zonefall_core::observe::describe::RecordDescriber;
 use zonefall_core::report::Report;
 use zonefall_core::run::run_checked;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::threads::of_numbers;
-use zonefall_tests::worlds::kube::world;
+use zonefall_tests::worlds::kube::{world, world_of_ways};
 use zonefall_tests::{asked, is_deep};
 
 use crate::fuzz::judge::unexplained;
@@ -24,10 +25,16 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 13] = [
+const FAULTS: [&str; 19] = [
+    "api_server_kill",
     "cloud_api",
     "disk_slow",
     "graceful_stop",
+    "lb_down",
+    "lb_partition",
+    "lb_removed",
+    "lb_stale_targets",
+    "lb_tcp_health_only",
     "link_degraded",
     "link_partition",
     "node_crash",
@@ -87,6 +94,49 @@ fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_k
     assert!(eventful * 10 >= WORLDS * 9, "something happens in {eventful} of {WORLDS} worlds");
 }
 
+/// Where the two ways of stepping first tell something else.
+fn first_difference(scenario: &Arc<Scenario>) -> String {
+    let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| {
+        let (mut lines, mut describer) = (Vec::new(), RecordDescriber::new(scenario));
+        let options = Options { stepping, ..Options::default() };
+        run_checked(scenario, scenario.seed, options, &mut |at, record| lines.extend(describer.line(at, record)));
+        lines
+    });
+    let place = fast.iter().zip(&full).position(|(one, other)| one != other).unwrap_or(fast.len().min(full.len()));
+    let near = |lines: &[String]| lines[place.saturating_sub(2)..(place + 3).min(lines.len())].join("\n    ");
+    format!("  fast-forward:\n    {}\n  every event:\n    {}", near(&fast), near(&full))
+}
+
+/// Numbers of worlds whose clusters with load balancers are simulated alone: usually, and thoroughly. One in five has one.
+const WAYS: [usize; 2] = [250, 5_000];
+
+#[test]
+fn clients_of_load_balancers_in_generated_worlds_break_no_invariant() {
+    let [usual, thorough] = WAYS;
+    let all = of_numbers(&asked("ZONEFALL_WAYS", usual, thorough), |number| {
+        let Some(file) = world_of_ways(number) else { return Ok(0) };
+        let text = file.to_string();
+        let run = || {
+            let scenario = Scenario::from_json(&text).unwrap_or_else(|errors| panic!("world {number}: {errors}\n{text}"));
+            judge(&Arc::new(scenario))
+        };
+        quietly(run).unwrap_or_else(Err).map(|_| 1).map_err(|why| {
+            let kept = if is_deep() { folder("worlds") } else { PathBuf::from(env!("CARGO_TARGET_TMPDIR")) };
+            let file = kept.join(format!("ways-{number}.json"));
+            fs::write(&file, &text).expect("worlds that fail are kept");
+            format!(
+                "world {number}: {why}\n  again: ZONEFALL_WAYS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}",
+                number + 1,
+                file.display()
+            )
+        })
+    });
+    let failed: Vec<&str> = all.iter().filter_map(|one| one.as_ref().err()).map(String::as_str).collect();
+    assert!(failed.is_empty(), "{} worlds fail:\n{}", failed.len(), failed.join("\n"));
+    let simulated: u64 = all.into_iter().flatten().sum();
+    println!("{simulated} worlds with load balancers");
+}
+
 /// Runs a world in both modes: no invariant breaks, each outage has a cause, and the reports are equal. The events that fast-forward saves.
 fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
     let report =
@@ -100,8 +150,15 @@ fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
     }
     let saved = full.events.saturating_sub(fast.events);
     full.events = fast.events;
-    let differ = || format!("fast-forward and every event differ: {}, {}", fast.trace_hash, full.trace_hash);
-    (fast == full).then_some(saved).ok_or_else(differ)
+    if fast != full {
+        let first = first_difference(scenario);
+        return Err(format!("fast-forward and every event differ: {}, {}\n{first}", fast.trace_hash, full.trace_hash));
+    }
+    let mut cut_off = fast.access.iter().flat_map(|row| &row.cut_off);
+    if let Some(time) = cut_off.find(|time| time.cause.ends_with("no fault under way")) {
+        return Err(format!("a client is cut off without a cause: {time:?}"));
+    }
+    Ok(saved)
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod clusters;
 mod load;
 mod seeds;
 mod shoots;
+mod ways;
 
 use serde_json::{Value, json};
 
@@ -110,7 +111,13 @@ pub fn world(number: u64) -> Value {
     clusters::add(&mut file, number, plan.length);
     cards::add(&mut file, number);
     space(&mut file, plan.length, &mut Dice::new("space", number));
+    ways::add(&mut file, number, plan.length);
     file
+}
+
+/// The cluster without Gardener of the world with this number, alone, if it has a load balancer.
+pub fn world_of_ways(number: u64) -> Option<Value> {
+    ways::alone(world(number))
 }
 
 /// Shoots whose databases may be full soon, and work on that of a seed.

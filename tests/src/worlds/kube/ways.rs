@@ -1,0 +1,191 @@
+//! Ways to the API servers of a cluster without Gardener in random worlds: a load balancer, alternative services, and what breaks them.
+//!
+//! Its dice are its own, and all of it comes last: worlds stay what they are but for this.
+
+use serde_json::{Value, json};
+
+use super::MINUTE;
+use crate::worlds::dice::{Dice, ms};
+
+/// Name of the load balancer.
+const NAME: &str = "lb";
+
+/// A kind of fault, with its share.
+const KINDS: [(Kind, u64); 6] = [
+    (Kind::Down, 3),
+    (Kind::Partition, 4),
+    (Kind::TcpHealthOnly, 2),
+    (Kind::StaleTargets, 2),
+    (Kind::Removed, 2),
+    (Kind::ApiServer, 4),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Down,
+    Partition,
+    TcpHealthOnly,
+    StaleTargets,
+    Removed,
+    ApiServer,
+}
+
+/// What faults may hit.
+struct Targets {
+    hosts: Vec<String>,
+    /// Zones and nodes.
+    places: Vec<String>,
+}
+
+/// Gives most clusters without Gardener a load balancer and clients that use it, and faults of these.
+pub(super) fn add(file: &mut Value, number: u64, length: u64) {
+    let mut dice = Dice::new("ways", number);
+    let Some(cluster) = file.pointer_mut("/clusters/0") else { return };
+    let targets = Targets::of(cluster);
+    let has_balancer = dice.percent(75);
+    if has_balancer {
+        cluster["api_access"] = json!({"load_balancer": NAME});
+        if dice.percent(65) {
+            cluster["api_access"]["alternatives"] = json!(dice.pick(&["text", "code"]));
+        }
+        file["load_balancers"] = json!([balancer(&targets, &mut dice)]);
+    }
+    let count = if dice.percent(15) { 0 } else { dice.between(1, 5) };
+    let kinds = dice.swarm(&KINDS);
+    let mut at = dice.between(MINUTE, length - MINUTE);
+    let mut faults = Vec::new();
+    for _ in 0..count {
+        // Most begin while the one before lasts, or shortly after.
+        at = if dice.percent(60) {
+            (at + dice.below(3 * MINUTE)).min(length - MINUTE)
+        } else {
+            dice.between(MINUTE, length - MINUTE)
+        };
+        let kind = if has_balancer { dice.weighted(&kinds) } else { Kind::ApiServer };
+        let mut fault = targets.fault(kind, &mut dice);
+        fault["at"] = json!(ms(at));
+        if !dice.percent(6) {
+            fault["for"] = json!(ms(dice.ms(500, 20 * MINUTE)));
+        }
+        faults.push(fault);
+    }
+    match &mut file["faults"] {
+        Value::Array(all) => all.extend(faults),
+        none => *none = json!(faults),
+    }
+}
+
+/// The world of a number without Gardener, if it has a load balancer then: small, so that many can be simulated.
+pub(super) fn alone(mut file: Value) -> Option<Value> {
+    file.get("load_balancers")?;
+    for list in ["seeds", "shoots", "random_faults", "cloud", "clients"] {
+        file.as_object_mut().expect("a scenario is an object").remove(list);
+    }
+    let (cluster, topology) = (file["clusters"][0].clone(), file["topology"].clone());
+    let targets = Targets::of(&cluster);
+    let name = text(&cluster["name"]);
+    let nodes = topology["nodes"].as_array().into_iter().flatten().map(|node| text(&node["name"]));
+    let known: Vec<String> = nodes.chain(targets.places.iter().cloned()).collect();
+    let is_known = |value: &Value| {
+        let own = |text: &str| text == NAME || text == name || text.starts_with(&format!("{name}/")) || text == "plain";
+        value.as_str().is_none_or(|text| own(text) || text.starts_with("plain/") || known.iter().any(|place| place == text))
+    };
+    let names = ["zone", "node", "member", "volume", "between", "balancer", "cluster", "etcd", "seed", "shoot", "leader_of"];
+    // No volume is in a zone as such.
+    let is_own = |fault: &Value| fault["kind"] != "storage_degraded" && all_words(fault, &names, &is_known);
+    for list in ["faults", "operations"] {
+        if let Some(list) = file.get_mut(list).and_then(Value::as_array_mut) {
+            list.retain(is_own);
+        }
+    }
+    Some(file)
+}
+
+/// Whether all that these fields say of a fault or an operation is fit.
+fn all_words(value: &Value, fields: &[&str], is_fit: &dyn Fn(&Value) -> bool) -> bool {
+    match value {
+        Value::Object(object) => object.iter().all(|(field, value)| match value {
+            Value::String(_) => !fields.contains(&field.as_str()) || is_fit(value),
+            Value::Array(items) if fields.contains(&field.as_str()) => items.iter().all(is_fit),
+            other => all_words(other, fields, is_fit),
+        }),
+        _ => true,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a name").to_owned()
+}
+
+/// A load balancer that does as its profile says, but for some of its values.
+fn balancer(targets: &Targets, dice: &mut Dice) -> Value {
+    let mut balancer = json!({"name": NAME, "profile": dice.pick(&["aws_nlb", "gcp_passthrough", "azure_standard", "haproxy"])});
+    let mut sometimes = |of: u64, field: &str, value: &mut dyn FnMut(&mut Dice) -> Value| {
+        if dice.percent(of) {
+            balancer[field] = value(dice);
+        }
+    };
+    sometimes(30, "cross_zone", &mut |dice| json!(dice.percent(50)));
+    sometimes(30, "all_unhealthy", &mut |dice| json!(dice.pick(&["open", "closed"])));
+    sometimes(50, "established", &mut |dice| json!(dice.pick(&["kept", "reset", "silent"])));
+    sometimes(40, "loopback", &mut |dice| json!(dice.pick(&["works", "fails", "stays_on_host"])));
+    sometimes(20, "hop_latency", &mut |dice| json!(ms(dice.below(20))));
+    sometimes(25, "zones", &mut |dice| {
+        let zones = targets.zones();
+        json!(zones[..dice.between(1, zones.len() as u64) as usize])
+    });
+    sometimes(80, "check", &mut |dice| {
+        // With a period of a second checks meet what else takes whole seconds.
+        let interval = if dice.percent(50) { dice.between(1, 30) * 1_000 } else { dice.between(200, 30_000) };
+        let timeout = if dice.percent(50) { interval } else { dice.between(100, interval) };
+        let mut check = json!({"interval": ms(interval), "timeout": ms(timeout)});
+        for field in ["rise", "fall", "first_rise"] {
+            if dice.percent(70) {
+                check[field] = json!(dice.between(1, 4));
+            }
+        }
+        if dice.percent(70) {
+            check["kind"] = json!(dice.pick(&["tcp", "readyz"]));
+        }
+        check
+    });
+    balancer
+}
+
+impl Targets {
+    fn of(cluster: &Value) -> Self {
+        let name = cluster["name"].as_str().expect("a cluster has a name");
+        let replicas = cluster["control_plane"]["replicas"].as_u64().expect("it says how many hosts there are");
+        let items = |list: &str| cluster[list].as_array().into_iter().flatten();
+        let hosts: Vec<String> = (0..replicas).map(|k| format!("{name}-control-plane-{k}")).collect();
+        let nodes = items("nodes").map(|node| text(&node["name"]));
+        let places = items("zones").map(text).chain(hosts.iter().cloned()).chain(nodes).collect();
+        Self { hosts, places }
+    }
+
+    fn zones(&self) -> Vec<&String> {
+        self.places.iter().take_while(|place| !self.hosts.contains(place)).collect()
+    }
+
+    fn fault(&self, kind: Kind, dice: &mut Dice) -> Value {
+        match kind {
+            Kind::Down => json!({"kind": "lb_down", "balancer": NAME}),
+            Kind::Partition => {
+                let zones = self.zones();
+                let places: Vec<&String> = match dice.below(4) {
+                    // From everybody.
+                    0 => Vec::new(),
+                    1 | 2 => zones.into_iter().filter(|_| dice.percent(60)).collect(),
+                    _ => self.places[zones.len()..].iter().filter(|_| dice.percent(40)).collect(),
+                };
+                json!({"kind": "lb_partition", "balancer": NAME, "from": places})
+            }
+            Kind::TcpHealthOnly => json!({"kind": "lb_tcp_health_only", "balancer": NAME}),
+            Kind::StaleTargets => json!({"kind": "lb_stale_targets", "balancer": NAME}),
+            Kind::Removed => json!({"kind": "lb_removed", "balancer": NAME}),
+            Kind::ApiServer => {
+                json!({"kind": "api_server_kill", "node": self.hosts[dice.below(self.hosts.len() as u64) as usize]})
+            }
+        }
+    }
+}
