@@ -146,16 +146,25 @@ fn services(report: &Report, page: &Page) -> String {
     table(page, head, report.services.iter().map(row).collect(), &[2, 3, 4, 5])
 }
 
-/// Clients of one kind, and why the one was cut off that was so for the longest time.
+/// Outages of clients, by kind, with the cause of the longest one.
 fn access(report: &Report, page: &Page) -> String {
     let row = |of: &AccessReport| {
-        let longest = of.cut_off.iter().max_by(|a, b| (a.to_s - a.from_s).total_cmp(&(b.to_s - b.from_s)));
-        let why = longest.map_or_else(|| "-".to_owned(), |time| format!("{} at {}", time.cause, clock(time.from_s)));
-        let hit = format!("{} of {}", of.hit, of.count);
-        let opened = format!("{} ({})", of.connections, of.through_balancer);
-        vec![of.cluster.clone(), of.clients.clone(), hit, text::seconds(of.longest_s), text::seconds(of.total_s), opened, why]
+        let longest = of.outages.iter().max_by(|a, b| (a.to_s - a.from_s).total_cmp(&(b.to_s - b.from_s)));
+        let cause = longest.map_or_else(|| "-".to_owned(), |time| format!("{} at {}", time.cause, clock(time.from_s)));
+        let affected = format!("{} of {}", of.affected, of.count);
+        let opened = format!("{} ({})", of.connections, of.via_load_balancer);
+        vec![
+            of.cluster.clone(),
+            of.clients.clone(),
+            affected,
+            text::seconds(of.longest_s),
+            text::seconds(of.total_s),
+            opened,
+            cause,
+        ]
     };
-    let head = ["cluster", "clients", "hit", "longest", "in all", "connections (by balancer)", "why the longest"];
+    let head =
+        ["cluster", "clients", "affected", "longest outage", "total", "new connections (via balancer)", "cause of the longest"];
     table(page, head, report.access.iter().map(row).collect(), &[2, 3, 4, 5])
 }
 

@@ -76,13 +76,11 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
     ];
     rows.extend(rows_of_pending.into_iter().filter(is_somewhere));
     let clients = |of: fn(&AccessReport) -> u64| move |r: &Report| r.access.iter().map(of).sum::<u64>() as f64;
-    let (hit, connections) = (clients(|row| row.hit), clients(|row| row.connections));
+    let (affected, connections) = (clients(|row| row.affected), clients(|row| row.connections));
     let rows_of_clients = [
-        number("clients without an API server", "", &|_, r| hit(r)),
-        number("longest time of a client without an API server", "s", &|_, r| {
-            r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)
-        }),
-        number("connections opened by clients of APIs", "", &|_, r| connections(r)),
+        number("API clients with an outage", "", &|_, r| affected(r)),
+        number("longest outage of an API client", "s", &|_, r| r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)),
+        number("new connections of API clients", "", &|_, r| connections(r)),
     ];
     rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
     rows.extend(

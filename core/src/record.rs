@@ -34,7 +34,7 @@ pub enum Record {
     Client(ClientRecord),
     /// Something happened in a Kubernetes cluster.
     Kube(KubeClusterId, KubeRecord),
-    /// Something happened on the ways to a cluster's API servers.
+    /// Something happened between a cluster's API servers and their clients.
     Access(KubeClusterId, AccessRecord),
     /// Something happened in a seed because of Gardener.
     Gardener(KubeClusterId, GardenerRecord),

@@ -1,22 +1,24 @@
-//! A client of an API on its way: one HTTP/2 connection, and where it goes when that ends (client-go over Go's `net/http`).
+//! A client of an API: one HTTP/2 connection, and what the client does when that ends (client-go over Go's `net/http`).
 //!
 //! ```text
-//!  dials --accepted--> open --reset, GOAWAY--> dials
-//!    | '--30 s silent, or refused--> waits, or the next alternative      (back-off)
-//!    |                  open --nothing passes--> silent --45 s after the last frame--> dials
+//!  dialling --accepted--> open --reset, GOAWAY--> dialling
+//!    | '--30 s without a reply, or refused--> waiting (back-off), or the next alternative
+//!    |                    open --no packet passes--> silent --45 s after the last frame--> dialling
 //! ```
 //!
 //! The transport pings a connection that was silent for 30 s, and closes it 15 s later (`ReadIdleTimeout`, `PingTimeout`:
-//! `k8s.io/apimachinery/pkg/util/net/http.go`). A request that has a deadline fails at it; its connection stays. With alternatives that failure
-//! is a network error: the client goes on to the next one at once.
+//! `k8s.io/apimachinery/pkg/util/net/http.go`). A request that times out does not close its connection. Of an alternative a time-out counts
+//! as a network error: the client turns to the next alternative at once.
 //!
-//! A dial of the original host tries its addresses one after the other, each for an even part of the time that is left, at least 2 s
-//! (Go's `net.Dialer`, `dialSerial` and `partialDeadline`). SYNs to an address are repeated after 1, 3, 7 and 15 s: a path that is mended
+//! A dial of the original host tries its addresses one after the other, each for an equal share of the time that is left, at least 2 s
+//! (Go's `net.Dialer`, `dialSerial` and `partialDeadline`). SYNs to an address are repeated after 1, 3, 7 and 15 s: a path that is repaired
 //! meanwhile is found at the next of them.
 
+use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
-use crate::record::Connection;
-use crate::world::{Dialled, Line, LineState, World};
+use crate::connection::{ClientCtx, Connection};
+use crate::record::ConnectionState;
+use crate::reply::Reply;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
@@ -29,20 +31,21 @@ const PING: Duration = Duration::from_secs(30);
 /// A ping without an answer for so long ends its connection (`PingTimeout`).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A dial fails after this time (`rest.Config`, `net.Dialer.Timeout`).
+/// A dial fails after this time (`client-go/transport/cache.go`, `net.Dialer.Timeout`).
 const DIAL: Duration = Duration::from_secs(30);
 
-/// An address of several is dialled for so long at least (`partialDeadline`).
+/// The shortest time for one address of several (`saneMinimum` of `partialDeadline`).
 const LEAST_DIAL: Duration = Duration::from_secs(2);
 
-/// First time that a client waits after a failure, doubled with each in a row (the kubelet's lease controller: `backoffSteps`).
+/// Time that a client waits after a failure, doubled with each in a row (`component-helpers/apimachinery/lease/controller.go`,
+/// `backoffEnsureLease`).
 const BACK_OFF: Duration = Duration::from_millis(200);
 
-/// The longest.
-const MOST_BACK_OFF: Duration = Duration::from_secs(7);
+/// The longest time that it waits (`maxBackoff` there).
+const MAX_BACK_OFF: Duration = Duration::from_secs(7);
 
-/// A client's own timers are late by less than this.
-pub(crate) const LATEST: Duration = Duration::from_millis(1);
+/// Upper bound of the jitter of a client's timers.
+pub(crate) const MAX_JITTER: Duration = Duration::from_millis(1);
 
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,28 +56,28 @@ pub(crate) enum Address {
     Server(u32),
 }
 
-/// How often a client asks, and how long it waits for an answer.
+/// How often a client sends a request, and how long it waits for the response.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RequestTimings {
     /// Between two requests.
     pub(crate) period: Duration,
-    /// A request fails after this time.
-    pub(crate) deadline: Duration,
+    /// A request without a response fails after this time.
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Clone, Debug)]
 enum State {
     Open {
         attempt: Attempt<Address>,
-        line: Line,
+        connection: Connection,
         way: Duration,
         answers: bool,
-        /// Its answers list alternatives.
-        lists: bool,
+        /// The server advertises alternatives.
+        advertises: bool,
     },
     Silent {
         attempt: Attempt<Address>,
-        line: Line,
+        connection: Connection,
         until: Time,
         expired: bool,
     },
@@ -82,11 +85,11 @@ enum State {
     Waits(Time),
 }
 
-/// An attempt that nobody answers yet.
+/// An attempt without a reply so far.
 #[derive(Clone, Debug)]
 struct Dial {
     attempt: Attempt<Address>,
-    /// Nodes of the balancer that are dialled, the present one last; none: the attempt is straight.
+    /// Nodes of the balancer that are still to be dialled, the present one last; none: the attempt goes straight to a server.
     nodes: Vec<u8>,
     /// When the present address was first dialled.
     since: Time,
@@ -100,23 +103,29 @@ struct Dial {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     host: HostId,
-    pace: Pace,
+    timings: RequestTimings,
     selector: Option<Selector<Address>>,
     state: State,
     failures: u32,
     draws: Stream,
     drawn: u64,
-    /// How late its timers are: they take whole seconds otherwise, as do leases that it renews and checks of the balancer, and what it does
-    /// would come at the very moment of these.
-    late: Duration,
+    /// Added to each of its timers. Without it they would fire at the very moment of other events that come at whole seconds: renewals of
+    /// leases, checks of the balancer.
+    jitter: Duration,
     pub(crate) timer: Timer,
 }
 
 impl Client {
     /// A client that has no connection yet. `selector`: it uses alternatives.
-    pub(crate) fn new(host: HostId, pace: Pace, selector: Option<Selector<Address>>, draws: Stream, now: Time) -> Self {
-        let late = Duration::from_nanos(1 + draws.draw(0).below(LATEST.as_nanos() - 1));
-        Self { host, pace, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, late, timer: Timer::new() }
+    pub(crate) fn new(
+        host: HostId,
+        timings: RequestTimings,
+        selector: Option<Selector<Address>>,
+        draws: Stream,
+        now: Time,
+    ) -> Self {
+        let jitter = Duration::from_nanos(1 + draws.draw(0).below(MAX_JITTER.as_nanos() - 1));
+        Self { host, timings, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, jitter, timer: Timer::new() }
     }
 
     /// Host that it runs on.
@@ -124,25 +133,31 @@ impl Client {
         self.host
     }
 
-    /// What it has of a connection.
-    pub(crate) const fn connection(&self) -> Connection {
+    /// State of its connection.
+    pub(crate) const fn connection_state(&self) -> ConnectionState {
         match self.state {
-            State::Open { line, answers: true, .. } => Connection::Open { server: line.server, through: line.through.is_some() },
-            State::Open { line, .. } => Connection::Unanswered { server: line.server, through: line.through.is_some() },
-            State::Silent { line, .. } => Connection::Silent { server: line.server, through: line.through.is_some() },
-            State::Dials(_) | State::Waits(_) => Connection::None,
+            State::Open { connection, answers: true, .. } => {
+                ConnectionState::Open { server: connection.server, through: connection.through.is_some() }
+            }
+            State::Open { connection, .. } => {
+                ConnectionState::Unanswered { server: connection.server, through: connection.through.is_some() }
+            }
+            State::Silent { connection, .. } => {
+                ConnectionState::Silent { server: connection.server, through: connection.through.is_some() }
+            }
+            State::Dials(_) | State::Waits(_) => ConnectionState::None,
         }
     }
 
     /// Where its requests go.
     pub(crate) const fn route(&self) -> Route {
         match self.state {
-            State::Open { line, way, .. } => Route::Server { key: line.server, way },
+            State::Open { connection, way, .. } => Route::Server { key: connection.server, way },
             State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
         }
     }
 
-    /// Where its present request goes; `None`: it waits.
+    /// Host that its present request goes to; `None`: it waits.
     #[cfg(test)]
     pub(crate) const fn attempt(&self) -> Option<Attempt<Address>> {
         match &self.state {
@@ -151,13 +166,13 @@ impl Client {
         }
     }
 
-    /// Addresses that it has not given up, while it dials the original host.
+    /// Number of addresses that are left, while it dials.
     #[cfg(test)]
     pub(crate) const fn addresses_left(&self) -> Option<usize> {
         if let State::Dials(dial) = &self.state { Some(dial.nodes.len()) } else { None }
     }
 
-    /// What it knows of alternatives.
+    /// The alternatives that it knows.
     pub(crate) const fn selector(&self) -> Option<&Selector<Address>> {
         self.selector.as_ref()
     }
@@ -167,201 +182,201 @@ impl Client {
         self.draws.draw(self.drawn)
     }
 
-    /// Follows what has become of its connection, and does what is due.
-    pub(crate) fn follow(&mut self, world: &World<'_>) {
+    /// Servers, paths or the balancer may have changed, or something is due.
+    pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
         match &self.state {
-            State::Open { attempt, line, lists, .. } => {
-                let (attempt, line, lists) = (*attempt, *line, *lists);
-                match world.state(self.host, line) {
-                    LineState::Open(way) => self.is_open(attempt, line, way, world),
-                    LineState::Reset => {
-                        self.was_answered(attempt, lists, world.now);
-                        self.begin(world);
+            State::Open { attempt, connection, advertises, .. } => {
+                let (attempt, connection, advertises) = (*attempt, *connection, *advertises);
+                match ctx.state(self.host, connection) {
+                    Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
+                    Reply::Refused => {
+                        self.renew_list(attempt, advertises, ctx.now);
+                        self.reconnect(ctx);
                     }
-                    LineState::Silent => self.falls_silent(attempt, line, lists, world),
+                    Reply::Silence => self.fall_silent(attempt, connection, advertises, ctx),
                 }
             }
-            State::Silent { attempt, line, until, expired } => {
-                let (attempt, line, until, expired) = (*attempt, *line, *until, *expired);
-                match world.state(self.host, line) {
-                    LineState::Open(way) => self.is_open(attempt, line, way, world),
-                    LineState::Reset => self.begin(world),
-                    LineState::Silent if until <= world.now => self.fails(attempt, expired, world),
-                    LineState::Silent => {}
+            State::Silent { attempt, connection, until, expired } => {
+                let (attempt, connection, until, expired) = (*attempt, *connection, *until, *expired);
+                match ctx.state(self.host, connection) {
+                    Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
+                    Reply::Refused => self.reconnect(ctx),
+                    Reply::Silence if until <= ctx.now => self.fail(attempt, expired, ctx),
+                    Reply::Silence => {}
                 }
             }
             State::Dials(dial) => {
                 let dial = dial.clone();
-                self.goes_on(dial, world);
+                self.continue_dial(dial, ctx);
             }
             State::Waits(until) => {
-                if *until <= world.now {
-                    self.begin(world);
+                if *until <= ctx.now {
+                    self.reconnect(ctx);
                 }
             }
         }
     }
 
-    /// It has a connection that carries requests, and hears of alternatives with every answer.
-    fn is_open(&mut self, attempt: Attempt<Address>, line: Line, way: Duration, world: &World<'_>) {
-        let server = &world.servers[&line.server];
+    /// Its connection is open. Every response lists alternatives; the next request may go to one of them.
+    fn connected(&mut self, attempt: Attempt<Address>, connection: Connection, way: Duration, ctx: &ClientCtx<'_>) {
+        let server = &ctx.servers[&connection.server];
         let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
-        self.state = State::Open { attempt, line, way, answers: server.view.answers, lists: !listed.is_empty() };
+        self.state = State::Open { attempt, connection, way, answers: server.view.answers, advertises: !listed.is_empty() };
         self.failures = 0;
         let Some(selector) = &mut self.selector else { return };
-        let is_local = |address: &Address| is_on(self.host, *address, world);
+        let is_local = |address: &Address| is_on(self.host, *address, ctx);
         let listed = (!listed.is_empty()).then_some(listed);
-        selector.answered(&attempt, Answer::Response { listed }, world.now, is_local);
-        let next = self.choose(world);
+        selector.answered(&attempt, Answer::Response { listed }, ctx.now, is_local);
+        let next = self.choose(ctx);
         if next.to != attempt.to {
-            self.dial(next, world);
+            self.dial(next, ctx);
         }
     }
 
-    fn choose(&mut self, world: &World<'_>) -> Attempt<Address> {
+    fn choose(&mut self, ctx: &ClientCtx<'_>) -> Attempt<Address> {
         let (draws, drawn) = (self.draws, &mut self.drawn);
         let Some(selector) = &mut self.selector else { return Attempt { to: Address::Origin, is_alternative: false } };
-        selector.choose(&Address::Origin, world.now, |n| {
+        selector.choose(&Address::Origin, ctx.now, |n| {
             *drawn += 1;
             draws.draw(*drawn).below(n as u64) as usize
         })
     }
 
-    /// Its next request.
-    fn begin(&mut self, world: &World<'_>) {
-        let attempt = self.choose(world);
-        self.dial(attempt, world);
+    /// It connects for its next request.
+    fn reconnect(&mut self, ctx: &ClientCtx<'_>) {
+        let attempt = self.choose(ctx);
+        self.dial(attempt, ctx);
     }
 
-    fn dial(&mut self, attempt: Attempt<Address>, world: &World<'_>) {
-        let limit = if attempt.is_alternative { DIAL.min(self.pace.deadline) } else { DIAL };
-        let deadline = world.now + limit + self.late;
+    fn dial(&mut self, attempt: Attempt<Address>, ctx: &ClientCtx<'_>) {
+        let limit = if attempt.is_alternative { DIAL.min(self.timings.timeout) } else { DIAL };
+        let deadline = ctx.now + limit + self.jitter;
         let nodes = match attempt.to {
             Address::Server(_) => Vec::new(),
             Address::Origin => {
                 let mut draw = self.draw();
-                match world.addresses(self.host, &mut draw) {
+                match ctx.addresses(self.host, &mut draw) {
                     Some(nodes) => nodes,
-                    None => return self.meets(attempt, world.dial_without_addresses(self.host), None, world),
+                    None => return self.dialled(attempt, ctx.dial_without_addresses(self.host), None, ctx),
                 }
             }
         };
-        self.next_address(Dial { attempt, nodes, since: world.now, until: deadline, deadline }, world);
+        self.dial_next(Dial { attempt, nodes, since: ctx.now, until: deadline, deadline }, ctx);
     }
 
-    /// The present address of an attempt is dialled for the first time.
-    fn next_address(&mut self, mut dial: Dial, world: &World<'_>) {
-        dial.since = world.now;
-        let left = dial.deadline.since(world.now);
+    /// It dials the last of the addresses that are left.
+    fn dial_next(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
+        dial.since = ctx.now;
+        let left = dial.deadline.since(ctx.now);
         let share = if dial.nodes.len() > 1 { (left / dial.nodes.len() as u64).max(LEAST_DIAL).min(left) } else { left };
-        dial.until = world.now + share;
-        let met = self.meets_address(&dial, world);
-        self.meets(dial.attempt, met, Some(dial), world);
+        dial.until = ctx.now + share;
+        let reply = self.dial_address(&dial, ctx);
+        self.dialled(dial.attempt, reply, Some(dial), ctx);
     }
 
-    fn meets_address(&mut self, dial: &Dial, world: &World<'_>) -> Dialled {
+    fn dial_address(&mut self, dial: &Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
         match (dial.attempt.to, dial.nodes.last()) {
-            (Address::Server(key), _) => world.dial_server(self.host, key),
+            (Address::Server(key), _) => ctx.dial_server(self.host, key),
             (Address::Origin, Some(node)) => {
                 let mut draw = self.draw();
-                world.dial_node(self.host, *node, &mut draw)
+                ctx.dial_node(self.host, *node, &mut draw)
             }
-            (Address::Origin, None) => world.dial_without_addresses(self.host),
+            (Address::Origin, None) => ctx.dial_without_addresses(self.host),
         }
     }
 
-    /// An address has answered, or has not (`dial`: it may yet).
-    fn meets(&mut self, attempt: Attempt<Address>, met: Dialled, dial: Option<Dial>, world: &World<'_>) {
-        match (met, dial) {
-            (Dialled::Open(line), _) => match world.state(self.host, line) {
-                LineState::Open(way) => self.is_open(attempt, line, way, world),
-                LineState::Reset | LineState::Silent => self.fails(attempt, false, world),
+    /// An address has replied, or has not (it still may while `dial` lasts).
+    fn dialled(&mut self, attempt: Attempt<Address>, reply: Reply<Connection>, dial: Option<Dial>, ctx: &ClientCtx<'_>) {
+        match (reply, dial) {
+            (Reply::Accepted(connection), _) => match ctx.state(self.host, connection) {
+                Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
+                Reply::Refused | Reply::Silence => self.fail(attempt, false, ctx),
             },
-            (Dialled::Refused, Some(mut dial)) if dial.nodes.len() > 1 => {
+            (Reply::Refused, Some(mut dial)) if dial.nodes.len() > 1 => {
                 dial.nodes.pop();
-                self.next_address(dial, world);
+                self.dial_next(dial, ctx);
             }
-            (Dialled::Silent, Some(dial)) => self.state = State::Dials(dial),
-            (Dialled::Refused | Dialled::Silent, _) => self.fails(attempt, false, world),
+            (Reply::Silence, Some(dial)) => self.state = State::Dials(dial),
+            (Reply::Refused | Reply::Silence, _) => self.fail(attempt, false, ctx),
         }
     }
 
-    /// Nobody has answered a dial so far.
-    fn goes_on(&mut self, mut dial: Dial, world: &World<'_>) {
-        if dial.until <= world.now {
+    /// A dial without a reply so far goes on: with another SYN, with the next address, or as a failure.
+    fn continue_dial(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
+        if dial.until <= ctx.now {
             if dial.nodes.len() > 1 {
                 dial.nodes.pop();
-                self.next_address(dial, world);
+                self.dial_next(dial, ctx);
             } else {
-                let expired = dial.attempt.is_alternative && self.pace.deadline <= DIAL;
-                self.fails(dial.attempt, expired, world);
+                let expired = dial.attempt.is_alternative && self.timings.timeout <= DIAL;
+                self.fail(dial.attempt, expired, ctx);
             }
-        } else if is_syn(dial.since + self.late, world.now) {
-            let met = self.meets_address(&dial, world);
-            self.meets(dial.attempt, met, Some(dial), world);
+        } else if is_syn(dial.since + self.jitter, ctx.now) {
+            let reply = self.dial_address(&dial, ctx);
+            self.dialled(dial.attempt, reply, Some(dial), ctx);
         }
     }
 
-    /// Nothing passes over its connection any more.
-    fn falls_silent(&mut self, attempt: Attempt<Address>, line: Line, lists: bool, world: &World<'_>) {
-        self.was_answered(attempt, lists, world.now);
+    /// No packet passes over its connection any more.
+    fn fall_silent(&mut self, attempt: Attempt<Address>, connection: Connection, advertises: bool, ctx: &ClientCtx<'_>) {
+        self.renew_list(attempt, advertises, ctx.now);
         let mut draw = self.draw();
         let ahead = draw.unit();
-        let period = self.pace.period.min(PING);
+        let period = self.timings.period.min(PING);
         let part = |share: f64| Duration::from_nanos((period.as_nanos() as f64 * share) as u64);
-        let closed = world.now + PING + PING_TIMEOUT - part(1.0 - ahead);
-        let failed = world.now + part(ahead) + self.pace.deadline;
+        let closed = ctx.now + PING + PING_TIMEOUT - part(1.0 - ahead);
+        let failed = ctx.now + part(ahead) + self.timings.timeout;
         let expired = attempt.is_alternative && failed < closed;
         let until = if expired { failed } else { closed };
-        self.state = State::Silent { attempt, line, until, expired };
+        self.state = State::Silent { attempt, connection, until, expired };
     }
 
-    /// The last of many answers: what it `lists` is as old as that.
-    fn was_answered(&mut self, attempt: Attempt<Address>, lists: bool, now: Time) {
+    /// The last of many responses on a connection: if the server advertised alternatives, the list is as old as that response.
+    fn renew_list(&mut self, attempt: Attempt<Address>, advertises: bool, now: Time) {
         if let Some(selector) = &mut self.selector {
             let listed = || selector.alternatives().listed().iter().map(|entry| entry.authority).collect();
-            let listed = lists.then(listed);
+            let listed = advertises.then(listed);
             selector.answered(&attempt, Answer::Response { listed }, now, |_| false);
         }
     }
 
-    /// An attempt has failed. `expired`: with the deadline of its request.
-    fn fails(&mut self, attempt: Attempt<Address>, expired: bool, world: &World<'_>) {
+    /// An attempt has failed. `expired`: because its request timed out.
+    fn fail(&mut self, attempt: Attempt<Address>, expired: bool, ctx: &ClientCtx<'_>) {
         let mut failed = attempt;
         while let Some(selector) = &mut self.selector {
             let rules = selector.rules();
-            if selector.answered(&failed, Answer::NetworkError, world.now, |_| false) == Next::Return {
+            if selector.answered(&failed, Answer::NetworkError, ctx.now, |_| false) == Next::Return {
                 break;
             }
-            failed = self.choose(world);
-            if expired && rules == crate::alt_svc::Rules::Code {
-                // Retries of the prototype carry the context that has expired: each fails before it is sent.
+            failed = self.choose(ctx);
+            if expired && rules == Rules::Code {
+                // Retries of the prototype share the context that has expired: each fails before it is sent.
                 continue;
             }
-            return self.dial(failed, world);
+            return self.dial(failed, ctx);
         }
-        let wait = if expired { self.pace.period } else { BACK_OFF * (1 << self.failures.min(10)) };
+        let wait = if expired { self.timings.period } else { BACK_OFF * (1 << self.failures.min(10)) };
         self.failures += 1;
-        self.state = State::Waits(world.now + wait.min(MOST_BACK_OFF) + self.late);
+        self.state = State::Waits(ctx.now + wait.min(MAX_BACK_OFF) + self.jitter);
     }
 
-    /// When something is due.
-    pub(crate) fn next(&self, now: Time) -> Option<Time> {
+    /// When its next timer fires.
+    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
         match &self.state {
             State::Open { attempt, .. } => {
                 let free = self.selector.as_ref().filter(|_| !attempt.is_alternative)?.alternatives().next_free();
-                free.map(|at| at + self.late).filter(|at| *at > now)
+                free.map(|at| at + self.jitter).filter(|at| *at > now)
             }
             State::Silent { until, .. } | State::Waits(until) => Some(*until),
-            State::Dials(dial) => Some(next_syn(dial.since + self.late, now).map_or(dial.until, |syn| syn.min(dial.until))),
+            State::Dials(dial) => Some(next_syn(dial.since + self.jitter, now).map_or(dial.until, |syn| syn.min(dial.until))),
         }
     }
 }
 
-fn is_on(host: HostId, address: Address, world: &World<'_>) -> bool {
+fn is_on(host: HostId, address: Address, ctx: &ClientCtx<'_>) -> bool {
     match address {
         Address::Origin => false,
-        Address::Server(key) => world.balancer.host(key) == Some(host),
+        Address::Server(key) => ctx.balancer.host(key) == Some(host),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the handlers of ways see and ask for.
+//! What the handlers of API access see and ask for.
 
 use crate::event::AccessEvent;
 use crate::record::AccessRecord;
@@ -12,7 +12,7 @@ use zonefall_scenario::ids::KubeClusterId;
 /// Takes events and records.
 pub type AccessOutbox = dyn Outbox<(KubeClusterId, AccessEvent), (KubeClusterId, AccessRecord)>;
 
-/// What ways see and ask for.
+/// What API access sees and asks for.
 #[derive(Debug)]
 pub struct AccessCtx<'a> {
     /// The current time.
@@ -25,6 +25,6 @@ pub struct AccessCtx<'a> {
     pub net: &'a Network,
     /// Takes events and records.
     pub out: &'a mut AccessOutbox,
-    /// Clusters whose clients go elsewhere than before.
+    /// Clusters with clients whose route has changed.
     pub routes_changed: &'a mut Vec<KubeClusterId>,
 }

@@ -1,9 +1,9 @@
-//! The endpoints of the Service `kubernetes`: the addresses of API servers that these list for each other.
+//! The endpoints of the Service `kubernetes`: the addresses of the API servers, which these write themselves.
 //!
 //! ```text
 //!  code (lease): server --renews its lease (15 s) every 10 s, and writes down whose leases hold--> endpoints
-//!                gone --lease expires--> next write of another server: dropped, 5 to 25 s after its end
-//!  text (ready): those whose /readyz succeeds
+//!                crashes --its lease expires--> next write of another server: removed, 5 to 25 s after the crash
+//!  text (ready): servers whose /readyz succeeds
 //! ```
 //!
 //! Sources: `kubernetes/pkg/controlplane/reconcilers/lease.go` (`DefaultEndpointReconcilerTTL`: 15 s), `pkg/controlplane/controller/
@@ -29,13 +29,13 @@ pub struct Endpoints {
     listed: Vec<u32>,
     /// When each server renews its lease.
     renewals: BTreeMap<u32, Periodic>,
-    /// Servers that are gone and still listed, and when their leases end.
-    leaves: BTreeMap<u32, Time>,
-    /// Fires when the first of these is dropped.
+    /// Servers that have crashed and are still listed, and when their leases expire.
+    expiring: BTreeMap<u32, Time>,
+    /// Fires when the first of these is removed.
     pub(crate) timer: Timer,
 }
 
-/// What endpoints need to know of a server that runs.
+/// A server that runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     pub(crate) key: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Running {
 impl Endpoints {
     /// None listed yet.
     pub(crate) const fn new(rules: Alternatives) -> Self {
-        Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), leaves: BTreeMap::new(), timer: Timer::new() }
+        Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), expiring: BTreeMap::new(), timer: Timer::new() }
     }
 
     /// Keys of the servers that are listed, in their order.
@@ -54,33 +54,33 @@ impl Endpoints {
     }
 
     /// A server runs that renews its lease first at `first`.
-    pub(crate) fn starts(&mut self, key: u32, first: Time) {
+    pub(crate) fn started(&mut self, key: u32, first: Time) {
         self.renewals.insert(key, Periodic::new(first, INTERVAL));
-        self.leaves.remove(&key);
+        self.expiring.remove(&key);
     }
 
-    /// A server is gone, without a word.
-    pub(crate) fn is_gone(&mut self, key: u32, now: Time) {
+    /// A server has crashed.
+    pub(crate) fn stopped(&mut self, key: u32, now: Time) {
         let Some(renewals) = self.renewals.remove(&key) else { return };
         let expires = renewals.before(now).map_or(now, |last| last + LEASE).max(now);
-        self.leaves.insert(key, expires);
+        self.expiring.insert(key, expires);
     }
 
-    /// When somebody writes that a lease which ends then is over; `None`: nobody is there to write.
+    /// When a server removes another one whose lease expires then; `None`: no server runs.
     fn written(&self, expires: Time) -> Option<Time> {
         self.renewals.values().map(|other| other.at_or_after(expires)).min()
     }
 
-    /// Follows what runs; whether others are listed than before.
-    pub(crate) fn follow(&mut self, running: &[Running], now: Time) -> bool {
-        let is_over = |expires: Time| self.written(expires).is_some_and(|at| at <= now);
-        let gone: Vec<u32> = self.leaves.iter().filter(|(_, expires)| is_over(**expires)).map(|(key, _)| *key).collect();
+    /// Writes the endpoints of the servers that run; whether they have changed.
+    pub(crate) fn update(&mut self, running: &[Running], now: Time) -> bool {
+        let is_removed = |expires: Time| self.written(expires).is_some_and(|at| at <= now);
+        let gone: Vec<u32> = self.expiring.iter().filter(|(_, expires)| is_removed(**expires)).map(|(key, _)| *key).collect();
         for key in gone {
-            self.leaves.remove(&key);
+            self.expiring.remove(&key);
         }
         let mut listed: Vec<u32> = match self.rules {
             Alternatives::Text => running.iter().filter(|one| one.readyz).map(|one| one.key).collect(),
-            Alternatives::Code => running.iter().map(|one| one.key).chain(self.leaves.keys().copied()).collect(),
+            Alternatives::Code => running.iter().map(|one| one.key).chain(self.expiring.keys().copied()).collect(),
         };
         listed.sort_unstable();
         listed.dedup();
@@ -89,9 +89,9 @@ impl Endpoints {
         changed
     }
 
-    /// When a server is dropped next.
-    pub(crate) fn next(&self) -> Option<Time> {
-        let written = self.leaves.values().filter_map(|expires| self.written(*expires)).min();
+    /// When the next server is removed.
+    pub(crate) fn next_removal(&self) -> Option<Time> {
+        let written = self.expiring.values().filter_map(|expires| self.written(*expires)).min();
         written.filter(|_| self.rules == Alternatives::Code)
     }
 }
@@ -111,25 +111,25 @@ mod tests {
     #[test]
     fn crashed_server_is_listed_until_its_lease_is_over_and_another_writes() {
         let mut endpoints = Endpoints::new(Alternatives::Code);
-        endpoints.starts(0, secs(3));
-        endpoints.starts(1, secs(7));
-        assert!(endpoints.follow(&running(&[0, 1]), secs(100)));
+        endpoints.started(0, secs(3));
+        endpoints.started(1, secs(7));
+        assert!(endpoints.update(&running(&[0, 1]), secs(100)));
         // Server 0 last renewed at 103 s: its lease holds until 118 s; server 1 writes at 127 s.
-        endpoints.is_gone(0, secs(110));
-        assert!(!endpoints.follow(&running(&[1]), secs(110)));
-        assert_eq!(endpoints.next(), Some(secs(127)));
-        assert!(!endpoints.follow(&running(&[1]), secs(126)));
-        assert!(endpoints.follow(&running(&[1]), secs(127)));
+        endpoints.stopped(0, secs(110));
+        assert!(!endpoints.update(&running(&[1]), secs(110)));
+        assert_eq!(endpoints.next_removal(), Some(secs(127)));
+        assert!(!endpoints.update(&running(&[1]), secs(126)));
+        assert!(endpoints.update(&running(&[1]), secs(127)));
         assert_eq!(endpoints.listed(), [1]);
     }
 
     #[test]
     fn document_lists_the_ready_ones_only() {
         let mut endpoints = Endpoints::new(Alternatives::Text);
-        assert!(endpoints.follow(&running(&[0, 9]), secs(0)));
+        assert!(endpoints.update(&running(&[0, 9]), secs(0)));
         assert_eq!(endpoints.listed(), [0]);
-        endpoints.is_gone(0, secs(1));
-        assert!(endpoints.follow(&running(&[9]), secs(1)));
+        endpoints.stopped(0, secs(1));
+        assert!(endpoints.update(&running(&[9]), secs(1)));
         assert!(endpoints.listed().is_empty());
     }
 }

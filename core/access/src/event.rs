@@ -1,12 +1,12 @@
-//! What waits in the queue for the ways of a cluster. Events carry the generation of their timer.
+//! Events of API access. Events carry the generation of their timer.
 
 use zonefall_kernel::timer::Generation;
 use zonefall_kube::ctx::ApiClient;
 
-/// An event of the ways of one cluster.
+/// An event of one cluster's API access.
 #[derive(Clone, Copy, Debug)]
 pub enum AccessEvent {
-    /// A check of a target starts, or has gone without an answer for too long.
+    /// A check of a target starts, or times out.
     Check {
         /// Node of the balancer, by its place.
         node: u8,
@@ -15,7 +15,7 @@ pub enum AccessEvent {
         /// Generation of the timer.
         generation: Generation,
     },
-    /// A client gives a connection or an attempt up, or tries again.
+    /// A timer of a client fires.
     Client {
         /// The client.
         client: ApiClient,
@@ -29,7 +29,7 @@ pub enum AccessEvent {
         /// Generation of the timer.
         generation: Generation,
     },
-    /// The lease of a server that is gone is over.
+    /// A server whose lease has expired is removed from the endpoints.
     Endpoints {
         /// Generation of the timer.
         generation: Generation,

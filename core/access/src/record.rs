@@ -1,4 +1,4 @@
-//! What happened on the ways to the API servers of a cluster. Below each type stands its byte form in the trace, with its tags.
+//! What happened between the API servers of a cluster and their clients. Below each type stands its byte form in the trace, with its tags.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,59 +6,59 @@ use crate::balancer::health::Health;
 use zonefall_kernel::traced;
 use zonefall_kube::ctx::ApiClient;
 
-/// A fact of the ways of one cluster.
+/// A fact of one cluster's API access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessRecord {
-    /// A node of the load balancer thinks otherwise of a target.
+    /// A node of the load balancer has found a target in another state of health.
     Target {
         /// The node of the balancer, by its place among the balancer's zones.
         node: u8,
         /// The target: place of its host in the control plane.
         target: u32,
-        /// What it thinks now.
+        /// The state of health.
         health: Health,
     },
-    /// A client has another connection, or none; told of a new client, too.
+    /// The connection of a client is in another state, or the client is new.
     Client {
         /// The client.
         client: ApiClient,
-        /// What it has now.
-        connection: Connection,
+        /// State of its connection.
+        state: ConnectionState,
     },
-    /// A client runs no more.
-    ClientGone(ApiClient),
+    /// A client has stopped.
+    ClientStopped(ApiClient),
 }
 
-traced! { enum AccessRecord { Target { node, target, health } = 0, Client { client, connection } = 1, ClientGone(client) = 2 } }
+traced! { enum AccessRecord { Target { node, target, health } = 0, Client { client, state } = 1, ClientStopped(client) = 2 } }
 
 traced! { enum Health { Initial = 0, Healthy = 1, Unhealthy = 2 } }
 
-/// What a client has of a connection.
+/// State of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Connection {
-    /// None: it dials, or waits to dial again.
+pub enum ConnectionState {
+    /// No connection: the client dials, or waits to dial again.
     None,
-    /// One that carries requests.
+    /// Open, to a server that answers.
     Open {
         /// The server at its other end: place of its host in the control plane.
         server: u32,
-        /// It goes through the load balancer.
+        /// Whether it goes through the load balancer.
         through: bool,
     },
-    /// One to a server that cannot answer: etcd does not answer it. The client gets errors, which are answers, and stays.
+    /// Open, to a server that etcd does not answer. The client gets errors, which are responses, and stays.
     Unanswered {
         /// The server at its other end.
         server: u32,
-        /// It goes through the load balancer.
+        /// Whether it goes through the load balancer.
         through: bool,
     },
-    /// One over which nothing passes any more; the client does not know.
+    /// No packet passes any more, which the client has not noticed.
     Silent {
         /// The server at its other end.
         server: u32,
-        /// It goes through the load balancer.
+        /// Whether it goes through the load balancer.
         through: bool,
     },
 }
 
-traced! { enum Connection { None = 0, Open { server, through } = 1, Silent { server, through } = 2, Unanswered { server, through } = 3 } }
+traced! { enum ConnectionState { None = 0, Open { server, through } = 1, Silent { server, through } = 2, Unanswered { server, through } = 3 } }

@@ -25,8 +25,8 @@ pub struct ServerView {
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) view: ServerView,
-    /// Tells its process from those before it.
-    pub(crate) life: u32,
+    /// Number of its process.
+    pub(crate) process: u32,
     advertiser: Advertiser<u32>,
     refreshes: Periodic,
     /// Fires when it reads endpoints that have changed.
@@ -35,9 +35,9 @@ pub(crate) struct Server {
 
 impl Server {
     /// A server whose requests have come so regularly that it reads the endpoints at even intervals from `first` on.
-    pub(crate) fn new(view: ServerView, life: u32, first: Time) -> Self {
+    pub(crate) fn new(view: ServerView, process: u32, first: Time) -> Self {
         let (advertiser, refreshes) = (Advertiser::default(), Periodic::new(first, KEEP));
-        Self { view, life, advertiser, refreshes, refresh: Timer::new() }
+        Self { view, process, advertiser, refreshes, refresh: Timer::new() }
     }
 
     /// When it reads the endpoints next.

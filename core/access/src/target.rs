@@ -1,43 +1,34 @@
-//! A load balancer at work: its nodes, what each thinks of the targets, and the faults that it suffers from.
+//! A load balancer: its nodes, the health of the targets as each node has found it, and the balancer's faults.
 //!
 //! ```text
-//!  target as it is --check, at even intervals--> result --rise, fall--> health --> where new connections go
+//!  target --check, at even intervals--> result --rise, fall--> health --> targets of new connections
 //! ```
 //!
-//! What a check meets at its start decides its result. One that nobody answers fails after its time-out, or with the next check where
-//! that comes sooner. While checks confirm what a node thinks they are arithmetic: they change nothing.
+//! The state of the target at the start of a check decides the result. A check without an answer fails after its time-out, or before the
+//! next check, whichever comes first. Checks that confirm the health of a target change nothing: under fast-forward they are no events.
+
+use std::collections::BTreeMap;
 
 use crate::balancer::health::{Health, TargetHealth, Thresholds};
+use crate::reply::Reply;
 use crate::server::Server;
-use std::collections::BTreeMap;
 use zonefall_kernel::periodic::{Periodic, Stepping};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Check, CheckKind, LoadBalancer};
+use zonefall_scenario::access::{AllUnhealthy, Check, CheckKind, LoadBalancer};
 use zonefall_scenario::ids::{BalancerId, FaultId};
 use zonefall_scenario::{Fault, LbPartition, Place};
 
-/// What somebody meets that opens a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// It is accepted, and answered after this time on the way.
-    Open(Duration),
-    /// It is refused at once.
-    Refused,
-    /// Nobody answers.
-    Silent,
-}
-
-/// A target, as one node of the balancer sees it.
+/// A target of one node of the balancer.
 #[derive(Clone, Debug)]
 struct Target {
     health: TargetHealth,
     checks: Periodic,
-    /// Fires at the next check that counts, or when one has waited for long enough.
+    /// Fires at the next check that may change something, or when a check times out.
     timer: Timer,
-    /// A check waits for an answer.
+    /// Whether a check waits for an answer.
     waits: bool,
 }
 
@@ -55,7 +46,7 @@ pub struct Balancer {
 }
 
 impl Balancer {
-    /// A balancer that has found its targets healthy for long: servers on these hosts, by their keys.
+    /// A balancer with nodes on some hosts, whose targets on others (by the keys of their servers) have been healthy for long.
     pub(crate) fn new(id: BalancerId, spec: &LoadBalancer, nodes: Vec<HostId>, hosts: Vec<HostId>, seed: u64) -> Self {
         let target = |node: usize, key: usize| {
             let entity = u64::from(id.0) << 32 | (node as u64) << 16 | key as u64;
@@ -88,7 +79,7 @@ impl Balancer {
         self.hosts.iter().position(|other| *other == host).map(|key| key as u32)
     }
 
-    /// What a node thinks of a target.
+    /// Health of a target, as a node has found it.
     pub fn health(&self, node: u8, key: u32) -> Health {
         self.targets[&(node, key)].health.health()
     }
@@ -112,7 +103,7 @@ impl Balancer {
         self.faults.iter().any(|(_, fault)| from(fault))
     }
 
-    /// It was deleted: nobody resolves its name.
+    /// It was deleted: its name does not resolve.
     pub(crate) fn is_removed(&self) -> bool {
         self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)))
     }
@@ -132,52 +123,52 @@ impl Balancer {
         net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && !self.suffers(drops)
     }
 
-    /// What a node of it meets that opens a connection to a target.
-    pub(crate) fn reach(&self, node: u8, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reach {
+    /// Reply to a node that opens a connection to a target; where it is accepted, the time of the way there and back.
+    pub(crate) fn reach(&self, node: u8, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reply<Duration> {
         let host = self.hosts[key as usize];
         if !self.is_open(node, host, net) {
-            return Reach::Silent;
+            return Reply::Silence;
         }
         let listens = servers.get(&key).is_some_and(|server| server.view.listens);
-        if listens { Reach::Open(net.round_trip(self.nodes[usize::from(node)], host)) } else { Reach::Refused }
+        if listens { Reply::Accepted(net.round_trip(self.nodes[usize::from(node)], host)) } else { Reply::Refused }
     }
 
-    /// Time from a client to one of its nodes and back, on the way.
+    /// Time of the way from a client's host to a node and back.
     pub(crate) fn way_to(&self, node: u8, from: HostId, net: &Network) -> Duration {
         net.round_trip(from, self.nodes[usize::from(node)])
     }
 
-    /// Targets that a node may send a new connection to; empty: it refuses it.
+    /// Targets that a node may choose for a new connection; none: the node refuses it.
     pub(crate) fn choice(&self, node: u8, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
         let own = net.zone(self.nodes[usize::from(node)]);
         let keys = 0..self.hosts.len() as u32;
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
-        // A zone without any target of its own is served by the others.
+        // A node in a zone without targets sends clients to other zones.
         let eligible = if near.is_empty() { keys.collect() } else { near };
         let healthy: Vec<u32> = eligible.iter().copied().filter(|key| self.health(node, *key) == Health::Healthy).collect();
         match (healthy.is_empty(), spec.all_unhealthy) {
             (false, _) => healthy,
-            (true, zonefall_scenario::access::AllUnhealthy::Open) => eligible,
-            (true, zonefall_scenario::access::AllUnhealthy::Closed) => Vec::new(),
+            (true, AllUnhealthy::Open) => eligible,
+            (true, AllUnhealthy::Closed) => Vec::new(),
         }
     }
 
-    /// What it asks of its targets now.
+    /// The kind of its checks now.
     fn kind(&self, check: Check) -> CheckKind {
         let tcp = self.suffers(|fault| matches!(fault, Fault::LbTcpHealthOnly(_)));
         if tcp { CheckKind::Tcp } else { check.kind }
     }
 
-    /// Result of a check that starts now; `None`: nobody answers it.
+    /// Result of a check that starts now; `None`: no answer.
     fn result(&self, node: u8, key: u32, check: Check, servers: &BTreeMap<u32, Server>, net: &Network) -> Option<bool> {
         match self.reach(node, key, servers, net) {
-            Reach::Silent => None,
-            Reach::Refused => Some(false),
-            Reach::Open(_) => Some(self.kind(check) == CheckKind::Tcp || servers[&key].view.readyz),
+            Reply::Silence => None,
+            Reply::Refused => Some(false),
+            Reply::Accepted(_) => Some(self.kind(check) == CheckKind::Tcp || servers[&key].view.readyz),
         }
     }
 
-    /// When the next check of a target starts, or gives up, that counts: each, or under fast-forward those that may change something.
+    /// The next check of each target: under fast-forward only checks that may change something.
     pub(crate) fn arm(
         &mut self,
         check: Check,
@@ -195,7 +186,7 @@ impl Balancer {
                 continue;
             }
             let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
-            // One that is due at this very moment is still to come.
+            // A check at this very moment is still to come.
             let due = target.timer.deadline().filter(|at| *at == now);
             if let Some((at, generation)) = target.timer.rearm(counts.then(|| due.unwrap_or_else(|| target.checks.after(now)))) {
                 armed.push((at, node, key, generation));
@@ -234,14 +225,14 @@ impl Balancer {
     }
 }
 
-/// What comes of a check.
+/// What follows from a check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Checked {
-    /// Its node thinks as before.
+    /// The health is as before.
     Nothing,
-    /// Nobody has answered yet: it is given up then.
+    /// There is no answer yet: the check times out then.
     Waits(Time, Generation),
-    /// Its node thinks otherwise of the target.
+    /// The target has changed its health.
     Changed(Health),
 }
 
@@ -250,7 +241,7 @@ const fn thresholds(Check { rise, fall, first_rise, .. }: Check) -> Thresholds {
 }
 
 impl Target {
-    /// Whether checks with this result, one after the other, leave it as it is.
+    /// Whether checks with this result leave it unchanged.
     fn is_confirmed_by(&self, success: bool, thresholds: Thresholds) -> bool {
         let mut next = self.health;
         next.check(success, thresholds);

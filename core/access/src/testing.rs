@@ -1,15 +1,15 @@
-//! The ways of a cluster without the rest of the simulation: three hosts of the control plane and three workers in three zones, whose servers
-//! are as a test says.
+//! API access of a cluster without the rest of the simulation: three control-plane hosts and three workers in three zones. A test sets the
+//! state of the servers.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::OccupiedEntry;
 
 use crate::client::Client;
+use crate::cluster::{ApiView, ClusterAccess};
 use crate::ctx::AccessCtx;
 use crate::event::AccessEvent;
 use crate::record::AccessRecord;
 use crate::server::ServerView;
-use crate::way::{Seen, Ways};
 use zonefall_kernel::outbox::Outbox;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
@@ -30,7 +30,7 @@ pub(crate) const fn at(s: u64) -> Time {
 pub(crate) fn scenario(balancer: &str, alternatives: &str) -> Scenario {
     let file = format!(
         r#"{{
-            "name": "ways", "duration": "20m", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
+            "name": "access", "duration": "20m", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
             "load_balancers": [{{"name": "lb", "profile": "haproxy"{balancer}}}],
             "clusters": [{{
                 "name": "c", "zones": ["a", "b", "c"], "pools": [{{"name": "p", "minimum": 3, "maximum": 3}}],
@@ -41,7 +41,7 @@ pub(crate) fn scenario(balancer: &str, alternatives: &str) -> Scenario {
     Scenario::from_json(&file).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Events that wait, and records so far.
+/// Queued events, and records.
 #[derive(Debug, Default)]
 struct Out {
     queue: BTreeMap<(Time, u64), AccessEvent>,
@@ -60,32 +60,32 @@ impl Outbox<(KubeClusterId, AccessEvent), (KubeClusterId, AccessRecord)> for Out
     }
 }
 
-/// Ways, and what they follow.
+/// API access, and the state of servers, clients and network that a test changes.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) scenario: Scenario,
     pub(crate) net: Network,
-    pub(crate) ways: Ways,
-    pub(crate) seen: Seen,
+    pub(crate) access: ClusterAccess,
+    pub(crate) view: ApiView,
     pub(crate) now: Time,
     /// Records so far.
-    pub(crate) told: Vec<(Time, AccessRecord)>,
+    pub(crate) records: Vec<(Time, AccessRecord)>,
     stepping: Stepping,
     out: Out,
 }
 
 impl Bench {
-    /// All is well, and has been for long.
+    /// Everything has been running for long.
     pub(crate) fn new(scenario: Scenario, seed: u64, stepping: Stepping) -> Self {
         let spec = &scenario.kube.clusters[ID];
-        let ways = Ways::new(ID, spec.access.expect("it says so"), &scenario, seed);
+        let access = ClusterAccess::new(ID, spec.access.expect("it says so"), &scenario, seed);
         let servers = (0..3).map(|key| Self::server(&scenario, key)).collect();
         let client =
             |(key, node): (_, &zonefall_scenario::kube::NodeSpec)| (ApiClient::Kubelet(key), Network::host_of(node.node));
         let clients = spec.nodes.iter_enumerated().map(client).collect();
-        let (net, seen) = (Network::new(&scenario), Seen { servers, clients });
-        let mut bench = Self { net, ways, seen, now: Time::ZERO, told: Vec::new(), stepping, out: Out::default(), scenario };
-        bench.look();
+        let (net, view) = (Network::new(&scenario), ApiView { servers, clients });
+        let mut bench = Self { net, access, view, now: Time::ZERO, records: Vec::new(), stepping, out: Out::default(), scenario };
+        bench.update();
         bench
     }
 
@@ -95,21 +95,21 @@ impl Bench {
         ServerView { key, host, listens: true, answers: true, readyz: true }
     }
 
-    fn act(&mut self, act: impl FnOnce(&mut Ways, &Seen, &mut AccessCtx<'_>)) {
-        let Self { scenario, net, ways, seen, now, stepping, out, .. } = self;
+    fn act(&mut self, act: impl FnOnce(&mut ClusterAccess, &ApiView, &mut AccessCtx<'_>)) {
+        let Self { scenario, net, access, view, now, stepping, out, .. } = self;
         let mut ctx = AccessCtx { now: *now, stepping: *stepping, scenario, net, out, routes_changed: &mut Vec::new() };
-        act(ways, seen, &mut ctx);
-        self.told.extend(self.out.records.drain(..).map(|record| (self.now, record)));
+        act(access, view, &mut ctx);
+        self.records.extend(self.out.records.drain(..).map(|record| (self.now, record)));
     }
 
-    /// The ways follow what has been changed.
-    pub(crate) fn look(&mut self) {
-        self.act(Ways::look);
+    /// Applies what the test has changed.
+    pub(crate) fn update(&mut self) {
+        self.act(ClusterAccess::update);
     }
 
     /// A fault of the balancer begins or ends.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
-        self.act(|ways, _, ctx| ways.fault(id, fault, begins, ctx));
+        self.act(|access, _, ctx| access.fault(id, fault, begins, ctx));
     }
 
     /// Handles the next event up to then, if there is one; otherwise moves the clock there.
@@ -120,7 +120,7 @@ impl Bench {
             return false;
         };
         self.now = at;
-        self.act(|ways, _, ctx| ways.handle(event, ctx));
+        self.act(|access, _, ctx| access.handle(event, ctx));
         true
     }
 
@@ -132,6 +132,6 @@ impl Bench {
 
     /// Its clients.
     pub(crate) fn clients(&self) -> impl Iterator<Item = (ApiClient, &Client)> {
-        self.seen.clients.iter().filter_map(|(id, _)| Some((*id, self.ways.client(*id)?)))
+        self.view.clients.iter().filter_map(|(id, _)| Some((*id, self.access.client(*id)?)))
     }
 }

@@ -42,9 +42,9 @@ pub enum Purpose {
     Fault = 13,
     /// Which of several connections something goes over, and which server one is with.
     Connection = 14,
-    /// What a load balancer, or who dials one, picks.
+    /// Phases of a load balancer's checks.
     Balancer = 15,
-    /// How a client of an API goes about it.
+    /// Choices and phases of a client of an API.
     ApiClient = 16,
 }
 

@@ -16,7 +16,7 @@ use zonefall_network::{HostId, Network};
 #[derive(Clone, Copy, Debug)]
 struct Host {
     powered: bool,
-    /// Its programs run, but for an API server that is killed.
+    /// Its programs run, except for an API server that was killed.
     runs: bool,
     /// Faults that keep its API server killed.
     killed: u16,
@@ -104,7 +104,7 @@ impl Control {
         }
     }
 
-    /// The API server on a host is killed, or may run again: one fault more or less keeps it down.
+    /// One fault more (`killed`) or less keeps the API server on a host down.
     pub fn kill_api_server(&mut self, index: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
         let host = &mut self.hosts[index as usize];
         let before = host.killed;
@@ -118,7 +118,7 @@ impl Control {
         }
     }
 
-    /// Processes of components that elect their leaders, and where they run.
+    /// Candidates of all elections, and their hosts.
     pub fn candidates(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
         self.elections.iter().flat_map(Election::candidates)
     }

@@ -62,29 +62,29 @@ pub enum ApiClient {
 
 traced! { enum ApiClient { Kubelet(node) = 0, Candidate(component, key) = 1 } }
 
-/// Where the requests of a client go.
+/// Route of a client's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// Straight to the nearest server that answers; a component on a host of the control plane, to the server there (kubeadm) or to any.
+    /// The nearest server that answers; for a component on a control-plane host the server there (kubeadm), or any.
     Nearest,
-    /// To one server, over a connection that is open.
+    /// One server, over an open connection.
     Server {
         /// Key of the server.
         key: u32,
         /// Time of the way there and back.
         way: Duration,
     },
-    /// Nowhere: it has no connection that carries them.
+    /// None: no open connection.
     Nowhere,
 }
 
 /// Which API server each client reaches.
 pub trait ApiPath: Debug {
-    /// Where the requests of a client go now.
+    /// Route of a client's requests at this time.
     fn route(&self, cluster: KubeClusterId, client: ApiClient) -> Route;
 }
 
-/// Every client goes to the nearest server.
+/// Every client reaches the nearest server.
 #[derive(Clone, Copy, Debug)]
 pub struct NearestServer;
 
@@ -111,7 +111,7 @@ pub struct KubeEffects {
     pub deleted_vms: Vec<HostId>,
     /// Clusters whose API answers a kubelet from now on, or no longer.
     pub kubelets_changed: Vec<KubeClusterId>,
-    /// Clusters with [`KubeClusterSpec::access`] whose API servers, or whose clients, may be others than before.
+    /// Clusters with [`KubeClusterSpec::access`] whose API servers or clients may have changed.
     pub servers_changed: Vec<KubeClusterId>,
 }
 
@@ -172,7 +172,7 @@ pub struct KubeCtx<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub storage: &'a dyn Storage,
-    /// Ways to API servers.
+    /// Which API server each client reaches.
     pub path: &'a dyn ApiPath,
     /// Where machines and volumes come from.
     pub cloud: &'a mut Cloud,
@@ -205,7 +205,7 @@ pub struct ClusterCtx<'a> {
     pub net: &'a mut Network,
     /// The etcd clusters.
     pub storage: &'a dyn Storage,
-    /// Ways to API servers.
+    /// Which API server each client reaches.
     pub path: &'a dyn ApiPath,
     /// Where machines and volumes come from.
     pub cloud: &'a mut Cloud,

@@ -154,7 +154,7 @@ impl Election {
         Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
     }
 
-    /// The API server of a candidate, or the next one, where it is sent to its own no more.
+    /// The API server of a candidate; another one, if its own does not serve it any more.
     fn nearest(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) -> Option<u32> {
         let candidate = &self.candidates[&key];
         // kubeadm points the programs of a host at the API server on it.
@@ -171,7 +171,7 @@ impl Election {
         })
     }
 
-    /// Its processes, and where they run.
+    /// Its candidates, and their hosts.
     pub fn candidates(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
         self.candidates.iter().map(|(key, candidate)| (ApiClient::Candidate(self.component, *key), candidate.host))
     }

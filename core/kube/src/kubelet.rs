@@ -134,7 +134,7 @@ impl Kubelet {
         ctx.fx.kubelets_changed.push(ctx.cluster);
     }
 
-    /// Where it runs, while it does.
+    /// Its host, while it runs.
     pub fn runs_on(&self) -> Option<HostId> {
         self.booted.then_some(self.host)
     }

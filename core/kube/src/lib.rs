@@ -156,12 +156,12 @@ impl Kube {
         self.clusters.iter().zip(&scenario.kube.clusters).map(|(cluster, spec)| cluster.view(spec, net)).collect()
     }
 
-    /// Clients of a cluster's API may go elsewhere than before ([`ctx::ApiPath`]).
+    /// Clients of a cluster's API may have another route ([`ctx::ApiPath`]).
     pub fn routes_changed(&mut self, cluster: KubeClusterId, kube_ctx: &mut KubeCtx<'_>) {
         self.with(cluster, kube_ctx, KubeCluster::routes_changed);
     }
 
-    /// The API server on a host of a cluster's control plane is killed (`true`), or may run again.
+    /// The API server on a control-plane host is killed (`true`), or may run again.
     pub fn kill_api_server(&mut self, cluster: KubeClusterId, host: u32, killed: bool, kube_ctx: &mut KubeCtx<'_>) {
         self.with(cluster, kube_ctx, |cluster, ctx| cluster.kill_api_server(host, killed, ctx));
     }

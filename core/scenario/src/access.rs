@@ -11,28 +11,28 @@ use crate::ids::{BalancerId, ZoneId};
 pub struct LoadBalancer {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// Zones of its nodes, at least one. Clients are told the addresses of all of them.
+    /// Zones of its nodes, at least one. Its DNS name has the addresses of all nodes.
     pub zones: Vec<ZoneId>,
     /// Whether a node sends clients to targets of other zones than its own, too.
     pub cross_zone: bool,
-    /// How it checks its targets.
+    /// Its health check.
     pub check: Check,
-    /// What a new connection meets while no target is healthy.
+    /// Treatment of new connections while no target is healthy.
     pub all_unhealthy: AllUnhealthy,
-    /// What becomes of the connections to a target that is found unhealthy.
+    /// Treatment of established connections to a target that becomes unhealthy.
     pub established: Established,
-    /// What a target meets that reaches itself through the balancer.
+    /// Connections from a target's host to itself through the balancer.
     pub loopback: Loopback,
-    /// What a packet takes longer through it than over the two paths to it and from it, one way.
+    /// Additional one-way latency of packets through the balancer, besides the paths to it and from it.
     pub hop_latency: Duration,
 }
 
-/// How a load balancer checks its targets.
+/// Health check of a load balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it asks.
+    /// What it tests.
     pub kind: CheckKind,
-    /// Between the starts of two checks of a target.
+    /// Time between the starts of two checks of a target.
     pub interval: Duration,
     /// A check without an answer fails after this time.
     pub timeout: Duration,
@@ -44,66 +44,66 @@ pub struct Check {
     pub first_rise: u32,
 }
 
-/// What a health check asks of a target.
+/// What a health check tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
-    /// Whether its port accepts connections.
+    /// The port accepts connections.
     Tcp,
-    /// Whether `/readyz` answers with success.
+    /// `/readyz` succeeds.
     Readyz,
 }
 
-/// What a new connection meets while no target is healthy.
+/// Treatment of new connections while no target is healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllUnhealthy {
-    /// Any target, as if all were healthy (fail open).
+    /// They go to any target, as if all were healthy (fail open).
     Open,
-    /// A refusal (fail closed).
+    /// They are refused (fail closed).
     Closed,
 }
 
-/// What becomes of the connections to a target that is found unhealthy.
+/// Treatment of established connections to a target that becomes unhealthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Established {
-    /// They go on.
+    /// They stay open.
     Kept,
-    /// Both ends are told that they are over.
+    /// They are reset.
     Reset,
-    /// Nothing passes any more, and nobody is told.
+    /// Their packets are dropped without notice.
     Silent,
 }
 
-/// What a target meets that reaches itself through the balancer.
+/// Connections from a target's host to itself through the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Loopback {
-    /// It is a client as any other.
+    /// They work like any other connection.
     Works,
-    /// Its packets come back with its own address as their source, and are dropped.
+    /// They fail: the host drops packets with its own address as their source.
     Fails,
-    /// It never asks the balancer: its packets stay on the host, whatever its own server does (the iptables rule of OpenShift's
-    /// machine-config-operator).
+    /// Their packets stay on the host, whatever the state of its API server (the iptables rule of OpenShift's machine-config-operator): the
+    /// balancer never receives them.
     StaysOnHost,
 }
 
 /// How the clients of a cluster reach its API servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiAccess {
-    /// The original host of their requests.
+    /// Load balancer that clients are configured with: the original host of their requests.
     pub balancer: BalancerId,
-    /// Whether API servers list alternative services, and how clients use these.
+    /// Rules of alternative services; `None`: API servers advertise none.
     pub alternatives: Option<Alternatives>,
 }
 
-/// How clients use alternative services (Resilient Control Plane Networking).
+/// Rules of alternative services (Resilient Control Plane Networking).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Alternatives {
-    /// As the document says.
+    /// The rules of the document.
     Text,
-    /// As its prototype does.
+    /// The behaviour of its prototype.
     Code,
 }

@@ -1,10 +1,10 @@
-//! The ways of clients to API servers: who had no connection that carries requests, for how long, and why.
+//! Outages of an API as its clients see them: a client without an open connection to an API server that answers, for how long, and why.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
-use crate::access::record::{AccessRecord, Connection};
+use crate::access::record::{AccessRecord, ConnectionState};
 use crate::ids::{EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
@@ -13,46 +13,46 @@ use crate::observe::Observer;
 use crate::observe::causes::BEFORE;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
-use crate::report::{AccessReport, CutOffReport, length, seconds};
+use crate::report::{AccessReport, ClientOutageReport, length, seconds};
 use crate::scenario::access::Loopback;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
-/// Times that are told one by one.
+/// The most outages that are listed one by one, for each kind of client.
 const MOST: usize = 1_000;
 
-/// Faults that have ended, of which so many are remembered.
-const ENDED: usize = 32;
+/// A fault that ended longer ago causes nothing: five health checks of a load balancer, 30 s apart, and refreshed lists are over by then.
+const AFTER: Duration = Duration::from_secs(300);
 
-/// Follows the clients of all clusters.
+/// Outages of the clients of all clusters.
 #[derive(Clone, Debug)]
 pub struct Access {
     scenario: Arc<Scenario>,
-    /// Some cluster has ways.
-    has_ways: bool,
+    /// Whether any cluster has `api_access`.
+    is_needed: bool,
     clients: BTreeMap<(KubeClusterId, ApiClient), Client>,
     /// Faults under way.
     active: Vec<ActiveFault>,
-    /// The last ones that have ended: who is hit by them may still be.
+    /// Faults that have ended not long ago, and when.
     ended: VecDeque<(Time, ActiveFault)>,
-    /// Targets that a load balancer finds unhealthy, by cluster, node and server.
+    /// Unhealthy targets of load balancers: cluster, node of the balancer, key of the server.
     unhealthy: BTreeSet<(KubeClusterId, u8, u32)>,
-    /// What has just happened to an etcd cluster.
+    /// What has happened to etcd clusters not long ago, and when.
     happened: VecDeque<(Time, EtcdId, String)>,
 }
 
 #[derive(Clone, Debug)]
 struct Client {
-    connection: Connection,
+    state: ConnectionState,
     since: Time,
-    /// The time without a connection that is under way.
-    cut_off: Option<CutOff>,
-    over: Vec<CutOff>,
+    /// The outage that is under way.
+    outage: Option<Outage>,
+    over: Vec<Outage>,
     connections: u64,
     through: u64,
 }
 
 #[derive(Clone, Debug)]
-struct CutOff {
+struct Outage {
     from: Time,
     to: Option<Time>,
     silent: Duration,
@@ -60,12 +60,12 @@ struct CutOff {
 }
 
 impl Access {
-    /// No client has been seen yet.
+    /// No clients yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let has_ways = scenario.kube.clusters.iter().any(|cluster| cluster.access.is_some());
+        let is_needed = scenario.kube.clusters.iter().any(|cluster| cluster.access.is_some());
         Self {
             scenario: scenario.clone(),
-            has_ways,
+            is_needed,
             clients: BTreeMap::new(),
             active: Vec::new(),
             ended: VecDeque::new(),
@@ -74,7 +74,7 @@ impl Access {
         }
     }
 
-    fn cause(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [Connection; 2], at: Time) -> String {
+    fn cause(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
         let because = self.because(cluster, client, [had, now], at);
         let balancer = |through: bool| {
@@ -83,26 +83,26 @@ impl Access {
         };
         let server = |key: u32| &self.scenario.nodes[spec.control_plane[key as usize]].name;
         match (had, now) {
-            (Connection::Open { .. }, Connection::Silent { server: key, through }) => {
-                format!("its connection to {}{} fell silent: {because}", server(key), balancer(through))
+            (ConnectionState::Open { .. }, ConnectionState::Silent { server: key, through }) => {
+                format!("its connection to {}{} fell silent ({because})", server(key), balancer(through))
             }
-            (_, Connection::Unanswered { server: key, through }) => {
-                format!("etcd does not answer {}, to which it is connected{}: {because}", server(key), balancer(through))
+            (_, ConnectionState::Unanswered { server: key, through }) => {
+                format!("etcd does not answer {}, to which it is connected{} ({because})", server(key), balancer(through))
             }
             (
-                Connection::Open { server: key, through }
-                | Connection::Silent { server: key, through }
-                | Connection::Unanswered { server: key, through },
+                ConnectionState::Open { server: key, through }
+                | ConnectionState::Silent { server: key, through }
+                | ConnectionState::Unanswered { server: key, through },
                 _,
             ) => {
-                format!("its connection to {}{} ended: {because}", server(key), balancer(through))
+                format!("its connection to {}{} ended ({because})", server(key), balancer(through))
             }
-            (Connection::None, _) => format!("it found no API server when it started: {because}"),
+            (ConnectionState::None, _) => format!("it found no API server when it started ({because})"),
         }
     }
 
-    /// What is to blame: faults under way, what etcd has just done, the last fault, or the balancer as it is.
-    fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [Connection; 2], at: Time) -> String {
+    /// Faults under way; else what etcd has just done; else a fault that ended not long ago; else what the load balancer does without a fault.
+    fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
         let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec);
         let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
@@ -115,36 +115,42 @@ impl Access {
         if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
             return happened.clone();
         }
-        if let Some((then, fault)) = self.ended.iter().rev().find(|(_, fault)| concerns(&fault)) {
+        if let Some((then, fault)) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault)) {
             return format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then)));
         }
-        self.as_it_is(cluster, client, had, now).unwrap_or_else(|| "no fault under way".to_owned())
+        self.without_fault(cluster, client, had, now).unwrap_or_else(|| "no fault under way".to_owned())
     }
 
-    /// What a load balancer does though nothing is broken.
-    fn as_it_is(&self, cluster: KubeClusterId, client: ApiClient, had: Connection, now: Connection) -> Option<String> {
+    /// What a load balancer does without a fault.
+    fn without_fault(
+        &self,
+        cluster: KubeClusterId,
+        client: ApiClient,
+        had: ConnectionState,
+        now: ConnectionState,
+    ) -> Option<String> {
         let spec = &self.scenario.kube.clusters[cluster];
         let balancer = &self.scenario.load_balancers[spec.access?.balancer];
         let is_target = host(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
         match had {
-            Connection::Open { server, through: true }
-            | Connection::Unanswered { server, through: true }
-            | Connection::Silent { server, through: true }
+            ConnectionState::Open { server, through: true }
+            | ConnectionState::Unanswered { server, through: true }
+            | ConnectionState::Silent { server, through: true }
                 if self.unhealthy.iter().any(|(own, _, target)| *own == cluster && *target == server) =>
             {
                 Some(format!("{} found it unhealthy", balancer.name))
             }
-            _ if is_target && balancer.loopback == Loopback::Fails && now == Connection::None => {
+            _ if is_target && balancer.loopback == Loopback::Fails && now == ConnectionState::None => {
                 Some(format!("{} sends hosts of the control plane to themselves, which fails", balancer.name))
             }
-            Connection::None if self.unhealthy.iter().any(|(own, ..)| *own == cluster) => {
+            ConnectionState::None if self.unhealthy.iter().any(|(own, ..)| *own == cluster) => {
                 Some(format!("{} finds API servers unhealthy", balancer.name))
             }
             _ => None,
         }
     }
 
-    /// What etcd does may keep its answers from an API server.
+    /// Notes what may keep the answers of etcd from an API server.
     fn etcd_acts(&mut self, at: Time, record: &Record) {
         let (Some(cluster), Record::Etcd(fact)) = (cluster_of(record), record) else { return };
         let (scenario, name) = (&*self.scenario, |member| text::member(&self.scenario, member));
@@ -162,7 +168,7 @@ impl Access {
         self.happened.push_back((at, cluster, what));
     }
 
-    /// Whether a fault can have cut a client of a cluster off: one of another cluster's load balancer, hosts or etcd has not.
+    /// Whether a fault can concern clients of a cluster: not a fault of another cluster's load balancer, hosts or etcd.
     fn concerns(&self, fault: &Fault, cluster: &KubeClusterSpec) -> bool {
         let is_own = |node: NodeId| cluster.control_plane.contains(&node) || cluster.nodes.iter().any(|own| own.node == node);
         fault.kind().hits().into_iter().any(|hit| match hit {
@@ -190,29 +196,29 @@ impl Access {
                     cluster: spec.name.clone(),
                     clients: group,
                     count: 0,
-                    hit: 0,
-                    cut_off: Vec::new(),
+                    affected: 0,
+                    outages: Vec::new(),
                     omitted: 0,
                     longest_s: 0.0,
                     total_s: 0.0,
                     connections: 0,
-                    through_balancer: 0,
+                    via_load_balancer: 0,
                 });
                 rows.len() - 1
             });
             let row = &mut rows[place];
-            let times = || state.over.iter().chain(&state.cut_off);
+            let times = || state.over.iter().chain(&state.outage);
             row.count += 1;
-            row.hit += u64::from(times().next().is_some());
+            row.affected += u64::from(times().next().is_some());
             row.connections += state.connections;
-            row.through_balancer += state.through;
+            row.via_load_balancer += state.through;
             for time in times() {
-                let (until, is_silent) = (time.to.unwrap_or(now), matches!(state.connection, Connection::Silent { .. }));
+                let (until, is_silent) = (time.to.unwrap_or(now), matches!(state.state, ConnectionState::Silent { .. }));
                 let waits = if time.to.is_none() && is_silent { now.since(state.since) } else { Duration::ZERO };
                 let lasted = length(until.since(time.from));
                 row.longest_s = row.longest_s.max(lasted);
                 row.total_s += lasted;
-                row.cut_off.push(CutOffReport {
+                row.outages.push(ClientOutageReport {
                     client: name(client, spec, &self.scenario),
                     from_s: seconds(time.from),
                     to_s: seconds(until),
@@ -223,9 +229,9 @@ impl Access {
             }
         }
         for row in &mut rows {
-            row.cut_off.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
-            row.omitted = row.cut_off.len().saturating_sub(MOST) as u64;
-            row.cut_off.truncate(MOST);
+            row.outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+            row.omitted = row.outages.len().saturating_sub(MOST) as u64;
+            row.outages.truncate(MOST);
         }
         rows
     }
@@ -234,22 +240,20 @@ impl Access {
 impl Observer for Access {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::FaultStarted(fault) if self.has_ways => self.active.push(fault.clone()),
-            Record::Etcd(_) if self.has_ways => self.etcd_acts(at, record),
+            Record::FaultStarted(fault) if self.is_needed => self.active.push(fault.clone()),
+            Record::Etcd(_) if self.is_needed => self.etcd_acts(at, record),
             Record::FaultEnded(id) => {
                 if let Some(place) = self.active.iter().position(|fault| fault.id == *id) {
                     self.ended.push_back((at, self.active.remove(place)));
-                    while self.ended.len() > ENDED {
-                        self.ended.pop_front();
-                    }
+                    while self.ended.pop_front_if(|(ended, _)| *ended + AFTER < at).is_some() {}
                 }
             }
-            Record::Access(cluster, AccessRecord::Client { client, connection }) => {
+            Record::Access(cluster, AccessRecord::Client { client, state }) => {
                 let key = (*cluster, *client);
-                let before = self.clients.get(&key).map_or(Connection::None, |client| client.connection);
-                let cause = self.cause(*cluster, *client, [before, *connection], at);
+                let before = self.clients.get(&key).map_or(ConnectionState::None, |client| client.state);
+                let cause = self.cause(*cluster, *client, [before, *state], at);
                 let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
-                client.changes(at, *connection, cause);
+                client.change(at, *state, cause);
             }
             Record::Access(cluster, AccessRecord::Target { node, target, health }) => {
                 let target = (*cluster, *node, *target);
@@ -259,9 +263,9 @@ impl Observer for Access {
                     self.unhealthy.remove(&target);
                 }
             }
-            Record::Access(cluster, AccessRecord::ClientGone(client)) => {
+            Record::Access(cluster, AccessRecord::ClientStopped(client)) => {
                 if let Some(client) = self.clients.get_mut(&(*cluster, *client)) {
-                    client.ends(at);
+                    client.stop(at);
                 }
             }
             _ => {}
@@ -270,39 +274,39 @@ impl Observer for Access {
 }
 
 impl Client {
-    /// It runs no more: from now on it misses nothing.
-    fn ends(&mut self, at: Time) {
-        self.changes(at, Connection::None, String::new());
-        if let Some(mut cut_off) = self.cut_off.take().filter(|cut_off| cut_off.from < at) {
-            cut_off.to = Some(at);
-            self.over.push(cut_off);
+    /// It has stopped, which ends an outage.
+    fn stop(&mut self, at: Time) {
+        self.change(at, ConnectionState::None, String::new());
+        if let Some(mut outage) = self.outage.take().filter(|outage| outage.from < at) {
+            outage.to = Some(at);
+            self.over.push(outage);
         }
     }
 
     fn new(at: Time) -> Self {
-        Self { connection: Connection::None, since: at, cut_off: None, over: Vec::new(), connections: 0, through: 0 }
+        Self { state: ConnectionState::None, since: at, outage: None, over: Vec::new(), connections: 0, through: 0 }
     }
 
-    fn changes(&mut self, at: Time, connection: Connection, cause: String) {
-        let before = std::mem::replace(&mut self.connection, connection);
+    fn change(&mut self, at: Time, state: ConnectionState, cause: String) {
+        let before = std::mem::replace(&mut self.state, state);
         let passed = at.since(std::mem::replace(&mut self.since, at));
-        if let (Connection::Silent { .. }, Some(cut_off)) = (before, &mut self.cut_off) {
-            cut_off.silent = cut_off.silent + passed;
+        if let (ConnectionState::Silent { .. }, Some(outage)) = (before, &mut self.outage) {
+            outage.silent = outage.silent + passed;
         }
-        if let Connection::Open { through, .. } = connection {
-            if at > Time::ZERO && connection != before {
+        if let ConnectionState::Open { through, .. } = state {
+            if at > Time::ZERO && state != before {
                 self.connections += 1;
                 self.through += u64::from(through);
             }
-            if let Some(mut cut_off) = self.cut_off.take() {
-                cut_off.to = Some(at);
-                // One that found another server at once has noticed nothing.
-                if at > cut_off.from {
-                    self.over.push(cut_off);
+            if let Some(mut outage) = self.outage.take() {
+                outage.to = Some(at);
+                // A client that reaches another server at once has no outage.
+                if at > outage.from {
+                    self.over.push(outage);
                 }
             }
-        } else if self.cut_off.is_none() {
-            self.cut_off = Some(CutOff { from: at, to: None, silent: Duration::ZERO, cause });
+        } else if self.outage.is_none() {
+            self.outage = Some(Outage { from: at, to: None, silent: Duration::ZERO, cause });
         }
     }
 }
@@ -357,22 +361,22 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
             let (name, zone) = (balancer.map_or("", |balancer| &balancer.name), zone.map_or("", |zone| zone));
             format!("{name} in {zone} finds the API server on {} {health}", server(target))
         }
-        AccessRecord::ClientGone(client) => format!("{} has stopped", name(client, cluster, scenario)),
-        AccessRecord::Client { client, connection } => {
+        AccessRecord::ClientStopped(client) => format!("{} has stopped", name(client, cluster, scenario)),
+        AccessRecord::Client { client, state } => {
             let client = name(client, cluster, scenario);
             let way = |through: bool| match balancer {
                 Some(balancer) if through => format!(" through {}", balancer.name),
                 _ => String::new(),
             };
-            match connection {
-                Connection::None => format!("{client} has no connection to an API server"),
-                Connection::Open { server: key, through } => {
+            match state {
+                ConnectionState::None => format!("{client} has no connection to an API server"),
+                ConnectionState::Open { server: key, through } => {
                     format!("{client} is connected to the API server on {}{}", server(key), way(through))
                 }
-                Connection::Unanswered { server: key, through } => {
+                ConnectionState::Unanswered { server: key, through } => {
                     format!("{client} gets errors from the API server on {}{}", server(key), way(through))
                 }
-                Connection::Silent { server: key, through } => {
+                ConnectionState::Silent { server: key, through } => {
                     format!("the connection of {client} to the API server on {}{} is silent", server(key), way(through))
                 }
             }

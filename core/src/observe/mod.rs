@@ -11,7 +11,7 @@
 //!                                       +--> space         full databases, defragmentation
 //!                                       +--> refused       changes that were asked for and denied
 //!                                       +--> kube          pods, nodes and machines: what was lost, and how it came back
-//!                                       +--> access        who reached API servers, and over which way
+//!                                       +--> access        clients without an API server that answers
 //!                                       +--> money         who used machines and volumes, where there are prices
 //!                                       +--> faults        what broke
 //!                                       +--> story         the event list in plain words
@@ -68,7 +68,7 @@ pub struct Observers {
     pub leaders: leaders::Leaders,
     /// Outages and their causes.
     pub availability: availability::Availability,
-    /// Ways to API servers.
+    /// Outages as clients of an API see them.
     pub access: access::Access,
     /// Requests and their latency.
     pub requests: requests::Requests,

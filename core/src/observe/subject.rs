@@ -80,7 +80,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         }
         Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
         Record::Gardener(cluster, fact) => in_seed(*cluster, fact, scenario),
-        Record::Access(cluster, fact) => on_ways(*cluster, *fact, scenario),
+        Record::Access(cluster, fact) => of_targets(*cluster, *fact, scenario),
         Record::NodePower { .. }
         | Record::Etcd(
             EtcdRecord::LeaderSeen { .. }
@@ -152,8 +152,8 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }
 
-/// What a load balancer thinks of its targets. (What becomes of each client is the report's.)
-fn on_ways(id: KubeClusterId, fact: AccessRecord, scenario: &Scenario) -> Subject {
+/// Health of a load balancer's targets. (Outages of clients are in the report.)
+fn of_targets(id: KubeClusterId, fact: AccessRecord, scenario: &Scenario) -> Subject {
     let AccessRecord::Target { target, health, .. } = fact else { return Subject::default() };
     let cluster = &scenario.kube.clusters[id];
     let host = scenario.nodes[cluster.control_plane[target as usize]].name.clone();

@@ -1,4 +1,4 @@
-//! How clients reached the API servers of a cluster.
+//! Outages of an API as its clients saw them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,37 +9,38 @@ pub struct AccessReport {
     pub cluster: String,
     /// Which of its clients: `kubelets of workers`, `kubelets of control-plane hosts`, `kube-scheduler`.
     pub clients: String,
-    /// How many there were, each process for itself.
+    /// Number of these clients: processes.
     pub count: u64,
-    /// How many of them had no connection that carries requests, or one to a server that only gave errors, at some time.
-    pub hit: u64,
-    /// Such times in all, in order of their beginnings; at most 1,000.
-    pub cut_off: Vec<CutOffReport>,
-    /// Times that did not fit into [`AccessReport::cut_off`].
+    /// Number of clients that had an outage.
+    pub affected: u64,
+    /// Outages of these clients, in order; at most 1,000.
+    pub outages: Vec<ClientOutageReport>,
+    /// Outages that did not fit into [`AccessReport::outages`].
     pub omitted: u64,
-    /// The longest of these times, in seconds.
+    /// Length of the longest outage, in seconds.
     pub longest_s: f64,
-    /// Their sum, in seconds.
+    /// Sum over all outages, in seconds.
     pub total_s: f64,
-    /// Connections that were opened, but for those of the start.
+    /// Number of connections that clients opened after the start.
     pub connections: u64,
-    /// Of these, those through the load balancer.
-    pub through_balancer: u64,
+    /// Of these, connections through the load balancer.
+    pub via_load_balancer: u64,
 }
 
-/// A time in which a client had no connection that carries requests, or one to a server that only gave errors.
+/// A time in which a client had no open connection to an API server that answers: none at all, a silent one, or one to a server that only
+/// returned errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CutOffReport {
+pub struct ClientOutageReport {
     /// The client: `kubelet of w1`.
     pub client: String,
     /// From when, in seconds.
     pub from_s: f64,
     /// Until when, or the end of the run, in seconds.
     pub to_s: f64,
-    /// Whether it had ended when the run did.
+    /// Whether it ended before the run did.
     pub completed: bool,
-    /// Of that, the time in which it waited for a connection that had fallen silent, in seconds.
+    /// Of that, time in which the client waited for a silent connection, in seconds.
     pub silent_s: f64,
-    /// Why, in plain words.
+    /// Cause, in plain words.
     pub cause: String,
 }

@@ -110,7 +110,7 @@ pub struct Report {
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
-    /// How clients reached the API servers of clusters with `api_access`. Not in JSON where there are none.
+    /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
     /// What stays skewed at the end though a zone is back, and what to do about it. Not in JSON where there is nothing.

@@ -67,9 +67,13 @@ fn describe_access(event: AccessEvent, id: KubeClusterId, scenario: &Scenario) -
     let host = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
     let text = match event {
         AccessEvent::Check { target, .. } => format!("the load balancer checks the API server on {}", host(target)),
-        AccessEvent::Client { .. } => "a client gives a connection up, or tries again".to_owned(),
-        AccessEvent::Refresh { server, .. } => format!("the API server on {} reads the endpoints of kubernetes", host(server)),
-        AccessEvent::Endpoints { .. } => "the endpoints of kubernetes are written".to_owned(),
+        AccessEvent::Client { .. } => "a timer of a client of the API fires".to_owned(),
+        AccessEvent::Refresh { server, .. } => {
+            format!("the API server on {} reads the endpoints of the Service kubernetes", host(server))
+        }
+        AccessEvent::Endpoints { .. } => {
+            "an API server removes another one, whose lease has expired, from the endpoints of the Service kubernetes".to_owned()
+        }
     };
     format!("{}: {text}", cluster.name)
 }

@@ -22,7 +22,7 @@ pub enum Event {
     Fault(FaultEvent),
     /// For a Kubernetes cluster.
     Kube(KubeClusterId, KubeEvent),
-    /// For the ways to a cluster's API servers.
+    /// For the API access of a Kubernetes cluster.
     Access(KubeClusterId, AccessEvent),
 }
 

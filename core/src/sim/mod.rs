@@ -8,6 +8,7 @@
 //!
 //! Handlers take their own subsystem and an effects buffer; only the run loop here touches queue and clock.
 
+mod access;
 mod attachments;
 mod controllers;
 pub mod describe;
@@ -16,7 +17,6 @@ mod faults;
 mod meters;
 mod ports;
 pub mod view;
-mod ways;
 
 use std::sync::Arc;
 

@@ -275,7 +275,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Lease(..) | KubeRecord::ControllerActive(..)) => ["leases"; 2],
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
         Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],
-        Record::Access(..) => ["ways"; 2],
+        Record::Access(..) => ["access"; 2],
         Record::Gardener(_, GardenerRecord::ZoneOutage(..)) => ["outages"; 2],
         Record::Gardener(_, GardenerRecord::Druid(..)) => ["druid"; 2],
         Record::Gardener(_, GardenerRecord::Tolerance(..) | GardenerRecord::Migration(..)) => ["shoots"; 2],

@@ -205,7 +205,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     let longest = |cluster: &str, clients: &str| format!("access[cluster={cluster}][clients={clients}].longest_s");
     let workers = |cluster: &str| longest(cluster, "kubelets of workers");
     let leaders = "count(api.alt-svc.no_leader)";
-    // Both clusters have the same ways.
+    // Clients of both clusters use alternatives.
     let gone = [workers("balancer"), "count(api.balancer.no_leader)".to_owned()];
     let listed = json!({"load_balancer": "lb-balancer", "alternatives": "text"});
     check("lb-partitioned", "/clusters/0/api_access", listed.clone(), &gone.each_ref().map(String::as_str));
@@ -222,7 +222,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct]);
     check("lb-removed-after-bootstrap", "/faults/0/at", json!("59m"), &[&workers("balancer")]);
     let (hit, unknown) =
-        ("access[cluster=alt-svc][clients=kubelets of workers].hit", "count(nodes[cluster=alt-svc][ready=Unknown])");
+        ("access[cluster=alt-svc][clients=kubelets of workers].affected", "count(nodes[cluster=alt-svc][ready=Unknown])");
     check("lb-removed-after-bootstrap", "/faults/2/at", json!("59m"), &[hit, unknown]);
     let masters = "max(access[cluster=alt-svc][clients=kubelets of control-plane hosts].longest_s)";
     check("lb-removed-after-bootstrap", "/clusters/1/api_access/alternatives", Value::Null, &[masters]);

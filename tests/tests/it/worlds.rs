@@ -14,7 +14,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::{Options, Stepping};
 use zonefall_tests::quiet::quietly;
 use zonefall_tests::threads::of_numbers;
-use zonefall_tests::worlds::kube::{world, world_of_ways};
+use zonefall_tests::worlds::kube::{world, world_with_api_access};
 use zonefall_tests::{asked, is_deep};
 
 use crate::fuzz::judge::unexplained;
@@ -94,7 +94,7 @@ fn generated_kubernetes_worlds_are_valid_and_have_faults_and_operations_of_all_k
     assert!(eventful * 10 >= WORLDS * 9, "something happens in {eventful} of {WORLDS} worlds");
 }
 
-/// Where the two ways of stepping first tell something else.
+/// The first record that differs between fast-forward and every event.
 fn first_difference(scenario: &Arc<Scenario>) -> String {
     let [fast, full] = [Stepping::FastForward, Stepping::EveryEvent].map(|stepping| {
         let (mut lines, mut describer) = (Vec::new(), RecordDescriber::new(scenario));
@@ -108,13 +108,13 @@ fn first_difference(scenario: &Arc<Scenario>) -> String {
 }
 
 /// Numbers of worlds whose clusters with load balancers are simulated alone: usually, and thoroughly. One in five has one.
-const WAYS: [usize; 2] = [250, 5_000];
+const API_ACCESS: [usize; 2] = [250, 5_000];
 
 #[test]
 fn clients_of_load_balancers_in_generated_worlds_break_no_invariant() {
-    let [usual, thorough] = WAYS;
-    let all = of_numbers(&asked("ZONEFALL_WAYS", usual, thorough), |number| {
-        let Some(file) = world_of_ways(number) else { return Ok(0) };
+    let [usual, thorough] = API_ACCESS;
+    let all = of_numbers(&asked("ZONEFALL_API_ACCESS", usual, thorough), |number| {
+        let Some(file) = world_with_api_access(number) else { return Ok(0) };
         let text = file.to_string();
         let run = || {
             let scenario = Scenario::from_json(&text).unwrap_or_else(|errors| panic!("world {number}: {errors}\n{text}"));
@@ -122,10 +122,10 @@ fn clients_of_load_balancers_in_generated_worlds_break_no_invariant() {
         };
         quietly(run).unwrap_or_else(Err).map(|_| 1).map_err(|why| {
             let kept = if is_deep() { folder("worlds") } else { PathBuf::from(env!("CARGO_TARGET_TMPDIR")) };
-            let file = kept.join(format!("ways-{number}.json"));
+            let file = kept.join(format!("api-access-{number}.json"));
             fs::write(&file, &text).expect("worlds that fail are kept");
             format!(
-                "world {number}: {why}\n  again: ZONEFALL_WAYS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}",
+                "world {number}: {why}\n  again: ZONEFALL_API_ACCESS={number}..{} cargo test -p zonefall-tests --test it worlds, of {}",
                 number + 1,
                 file.display()
             )
@@ -154,9 +154,9 @@ fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
         let first = first_difference(scenario);
         return Err(format!("fast-forward and every event differ: {}, {}\n{first}", fast.trace_hash, full.trace_hash));
     }
-    let mut cut_off = fast.access.iter().flat_map(|row| &row.cut_off);
-    if let Some(time) = cut_off.find(|time| time.cause.ends_with("no fault under way")) {
-        return Err(format!("a client is cut off without a cause: {time:?}"));
+    let mut outages = fast.access.iter().flat_map(|row| &row.outages);
+    if let Some(time) = outages.find(|time| time.cause.ends_with("no fault under way")) {
+        return Err(format!("an outage of a client without a cause: {time:?}"));
     }
     Ok(saved)
 }

@@ -1,7 +1,7 @@
 //! What a client does with its connection and its dials, and when.
 
-use crate::client::{Client, LATEST, Pace};
-use crate::record::Connection;
+use crate::client::{Client, MAX_JITTER, RequestTimings};
+use crate::record::ConnectionState;
 use crate::testing::{Bench, at, scenario};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
@@ -11,18 +11,18 @@ use zonefall_scenario::{Fault, LbDown};
 
 const DOWN: Fault = Fault::LbDown(LbDown(BalancerId(0)));
 
-fn client(bench: &Bench, pace: Pace, seed: u64) -> Client {
-    let (_, host) = bench.seen.clients[5];
-    Client::new(host, pace, None, Stream::new(seed, Purpose::ApiClient, 0), at(0))
+fn client(bench: &Bench, timings: RequestTimings, seed: u64) -> Client {
+    let (_, host) = bench.view.clients[5];
+    Client::new(host, timings, None, Stream::new(seed, Purpose::ApiClient, 0), at(0))
 }
 
-fn pace(period: u64) -> Pace {
-    Pace { period: Duration::from_secs(period), deadline: Duration::from_secs(period) }
+fn timings(period: u64) -> RequestTimings {
+    RequestTimings { period: Duration::from_secs(period), timeout: Duration::from_secs(period) }
 }
 
-fn follow(client: &mut Client, bench: &Bench, now: Time) -> Option<Time> {
-    client.follow(&bench.ways.world(&bench.scenario, &bench.net, now));
-    client.next(now)
+fn update(client: &mut Client, bench: &Bench, now: Time) -> Option<Time> {
+    client.update(&bench.access.client_ctx(&bench.scenario, &bench.net, now));
+    client.next_due(now)
 }
 
 #[test]
@@ -31,14 +31,14 @@ fn silent_connection_is_closed_45_s_after_its_last_frame() {
     for (period, least) in [(2, 43), (10, 35), (30, 15), (600, 15)] {
         let closed: Vec<Duration> = (0..200)
             .map(|seed| {
-                let mut client = client(&bench, pace(period), seed);
-                follow(&mut client, &bench, at(0));
-                assert!(matches!(client.connection(), Connection::Open { .. }));
+                let mut client = client(&bench, timings(period), seed);
+                update(&mut client, &bench, at(0));
+                assert!(matches!(client.connection_state(), ConnectionState::Open { .. }));
                 bench.fault(FaultId(1), &DOWN, true);
-                let end = follow(&mut client, &bench, at(100)).expect("it waits");
-                assert!(matches!(client.connection(), Connection::Silent { .. }));
-                follow(&mut client, &bench, end);
-                assert_eq!(client.connection(), Connection::None);
+                let end = update(&mut client, &bench, at(100)).expect("it waits");
+                assert!(matches!(client.connection_state(), ConnectionState::Silent { .. }));
+                update(&mut client, &bench, end);
+                assert_eq!(client.connection_state(), ConnectionState::None);
                 bench.fault(FaultId(1), &DOWN, false);
                 end.since(at(100))
             })
@@ -57,12 +57,12 @@ fn silent_connection_is_closed_45_s_after_its_last_frame() {
 fn dials(zones: &str) -> Vec<(u64, usize)> {
     let mut bench = Bench::new(scenario(zones, "null"), 1, Stepping::FastForward);
     bench.fault(FaultId(1), &DOWN, true);
-    let mut client = client(&bench, pace(10), 1);
-    let mut next = follow(&mut client, &bench, at(0));
+    let mut client = client(&bench, timings(10), 1);
+    let mut next = update(&mut client, &bench, at(0));
     let mut all = Vec::new();
     while let (Some(left), Some(due)) = (client.addresses_left(), next) {
         all.push((due.as_nanos() / 1_000_000_000, left));
-        next = follow(&mut client, &bench, due);
+        next = update(&mut client, &bench, due);
     }
     all
 }
@@ -83,12 +83,12 @@ fn dial_gives_each_of_several_addresses_an_even_part_of_the_time() {
 fn path_that_is_repaired_is_found_with_the_next_syn() {
     let mut bench = Bench::new(scenario(r#", "zones": ["a"]"#, "null"), 1, Stepping::FastForward);
     bench.fault(FaultId(1), &DOWN, true);
-    let mut client = client(&bench, pace(10), 1);
-    follow(&mut client, &bench, at(0));
+    let mut client = client(&bench, timings(10), 1);
+    update(&mut client, &bench, at(0));
     bench.fault(FaultId(1), &DOWN, false);
-    let next = follow(&mut client, &bench, at(4)).expect("it dials");
-    assert!(next > at(7) && next < at(7) + LATEST);
-    assert_eq!(client.connection(), Connection::None);
-    follow(&mut client, &bench, next);
-    assert!(matches!(client.connection(), Connection::Open { .. }));
+    let next = update(&mut client, &bench, at(4)).expect("it dials");
+    assert!(next > at(7) && next < at(7) + MAX_JITTER);
+    assert_eq!(client.connection_state(), ConnectionState::None);
+    update(&mut client, &bench, next);
+    assert!(matches!(client.connection_state(), ConnectionState::Open { .. }));
 }

@@ -11,7 +11,7 @@ use proptest::sample::select;
 use crate::alt_svc::alternatives::{Alternative, Block};
 use crate::alt_svc::client::Attempt;
 use crate::client::{Address, Client};
-use crate::record::{AccessRecord, Connection};
+use crate::record::{AccessRecord, ConnectionState};
 use crate::testing::{Bench, scenario};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
@@ -84,11 +84,11 @@ fn fault(number: u32) -> Fault {
 impl Bench {
     fn change(&mut self, change: Change, is_over: bool) {
         let server = |bench: &mut Self, key: u32, act: &dyn Fn(&mut crate::server::ServerView)| {
-            bench.seen.servers.iter_mut().filter(|server| server.key == key).for_each(act);
+            bench.view.servers.iter_mut().filter(|server| server.key == key).for_each(act);
         };
         match change {
-            Change::Server(key) if is_over => self.seen.servers.push(Self::server(&self.scenario, key)),
-            Change::Server(key) => self.seen.servers.retain(|server| server.key != key),
+            Change::Server(key) if is_over => self.view.servers.push(Self::server(&self.scenario, key)),
+            Change::Server(key) => self.view.servers.retain(|server| server.key != key),
             Change::Etcd(key) => server(self, key, &|server| (server.answers, server.readyz) = (is_over, is_over)),
             Change::Readyz(key) => server(self, key, &|server| server.readyz = is_over),
             Change::Zone(zone) => self.net.partition_zone(ZoneId(zone), Direction::Both, !is_over),
@@ -98,15 +98,15 @@ impl Bench {
                 let nodes = &self.scenario.kube.clusters[crate::testing::ID].nodes;
                 let key = nodes.iter_enumerated().find(|(_, spec)| Network::host_of(spec.node) == host).map(|(key, _)| key);
                 let client = (ApiClient::Kubelet(key.expect("each node has a kubelet")), host);
-                if is_over { self.seen.clients.push(client) } else { self.seen.clients.retain(|one| *one != client) }
+                if is_over { self.view.clients.push(client) } else { self.view.clients.retain(|one| *one != client) }
             }
             Change::Balancer(number) => return self.fault(FaultId(number), &fault(number), !is_over),
         }
-        self.look();
+        self.update();
     }
 }
 
-/// Has all of it happen; `look` sees the ways after each event.
+/// Has all of it happen; `look` sees the access after each event.
 fn happen(bench: &mut Bench, changes: &[(u64, Change)], look: &mut dyn FnMut(&Bench)) {
     let mut under_way: Vec<Change> = Vec::new();
     look(bench);
@@ -142,17 +142,17 @@ fn listed(client: &Client) -> Vec<Alternative<Address>> {
 }
 
 /// Whether a client that is connected so hears of alternatives with every answer.
-fn hears(bench: &Bench, connection: Connection) -> bool {
-    let (Connection::Open { server, .. } | Connection::Unanswered { server, .. }) = connection else { return false };
-    bench.ways.server(server).is_some_and(|server| !server.list().is_empty())
+fn hears(bench: &Bench, connection: ConnectionState) -> bool {
+    let (ConnectionState::Open { server, .. } | ConnectionState::Unanswered { server, .. }) = connection else { return false };
+    bench.access.server(server).is_some_and(|server| !server.list().is_empty())
 }
 
 /// Looks after each event whether a client of the document has begun to use an alternative that it must not.
 fn follow_document(bench: &Bench, known: &mut BTreeMap<ApiClient, Before>) {
     let now = bench.now;
-    known.retain(|id, _| bench.ways.client(*id).is_some());
+    known.retain(|id, _| bench.access.client(*id).is_some());
     for (id, client) in bench.clients() {
-        let (attempt, connection) = (client.attempt(), client.connection());
+        let (attempt, connection) = (client.attempt(), client.connection_state());
         let before = known.get(&id).cloned();
         // Until this event its server has sent lists.
         let heard = match &before {
@@ -164,7 +164,7 @@ fn follow_document(bench: &Bench, known: &mut BTreeMap<ApiClient, Before>) {
         // A server that it was with for a moment may have sent it.
         let known_list: Vec<Address> = listed(client).iter().map(|entry| entry.authority).collect();
         let sends_it = |key| {
-            let list = bench.ways.server(key).map_or(&[][..], |server| server.list());
+            let list = bench.access.server(key).map_or(&[][..], |server| server.list());
             !list.is_empty() && list.iter().map(|own| Address::Server(*own)).eq(known_list.iter().copied())
         };
         let has_moved = before.as_ref().is_none_or(|before| before.attempt != attempt);
@@ -188,7 +188,8 @@ fn follow_document(bench: &Bench, known: &mut BTreeMap<ApiClient, Before>) {
                 let own = Address::Server(own);
                 list.iter().any(|entry| entry.authority == own && entry.local && !entry.block.holds(now))
             };
-            let is_known = |own: &u32| (0..3).filter_map(|key| bench.ways.server(key)).all(|server| server.list().contains(own));
+            let is_known =
+                |own: &u32| (0..3).filter_map(|key| bench.access.server(key)).all(|server| server.list().contains(own));
             let old = before.as_ref().map_or(&entries, |before| &before.listed);
             let own = (0..3).filter(is_known).find(|own| is_free(&entries, *own) && is_free(old, *own));
             assert!(own.is_none_or(|own| Address::Server(own) == to), "{id:?} uses {to:?} at {now:?}, not its own: {client:?}");
@@ -215,15 +216,15 @@ proptest! {
         alternatives in select(vec!["null", "\"text\"", "\"code\""]),
     ) {
         let scenario = scenario(&balancer, alternatives);
-        let told = |stepping| {
+        let records = |stepping| {
             let mut bench = Bench::new(scenario.clone(), seed, stepping);
             happen(&mut bench, &changes, &mut |_| ());
-            bench.told
+            bench.records
         };
-        let (fast, full): (Vec<(Time, AccessRecord)>, Vec<_>) = (told(Stepping::FastForward), told(Stepping::EveryEvent));
+        let (fast, full): (Vec<(Time, AccessRecord)>, Vec<_>) = (records(Stepping::FastForward), records(Stepping::EveryEvent));
         let differ = fast.iter().zip(&full).position(|(one, other)| one != other).unwrap_or(fast.len().min(full.len()));
         let around = differ.saturating_sub(2)..differ + 3;
-        let near = |told: &[(Time, AccessRecord)]| told.get(around.start..around.end.min(told.len())).map(<[_]>::to_vec);
+        let near = |records: &[(Time, AccessRecord)]| records.get(around.start..around.end.min(records.len())).map(<[_]>::to_vec);
         prop_assert!(fast == full, "fast-forward {:?}\nevery event {:?}", near(&fast), near(&full));
     }
 }
@@ -235,7 +236,7 @@ fn client_of_the_prototype_blocks_all_alternatives_when_a_request_times_out() {
         let mut bench = Bench::new(scenario("", "\"code\""), seed, Stepping::FastForward);
         bench.run(Duration::from_secs(100));
         let is_remote = |(id, client): (ApiClient, &Client)| match client.attempt().map(|attempt| attempt.to) {
-            Some(Address::Server(key)) if bench.ways.server(key).is_some_and(|server| server.view.host != client.host()) => {
+            Some(Address::Server(key)) if bench.access.server(key).is_some_and(|server| server.view.host != client.host()) => {
                 Some((id, key))
             }
             _ => None,
@@ -243,24 +244,24 @@ fn client_of_the_prototype_blocks_all_alternatives_when_a_request_times_out() {
         let (id, key) = bench.clients().find_map(is_remote).expect("workers use alternatives");
         let host = Bench::server(&bench.scenario, key).host;
         bench.net.partition_host(host, Direction::Both, true);
-        bench.look();
+        bench.update();
         // The request that is next fails after its deadline, with each of its retries.
         let from = bench.now;
-        while matches!(bench.ways.connection(id), Connection::Silent { .. }) {
+        while matches!(bench.access.connection_state(id), ConnectionState::Silent { .. }) {
             bench.step(from + Duration::from_secs(60));
         }
         let failed = bench.now;
         assert!((10_000..=20_000).contains(&(failed.since(from).as_nanos() / 1_000_000)), "{failed:?}");
-        let blocks: Vec<Block> = bench.ways.alternatives(id).map(|(_, block)| block).collect();
+        let blocks: Vec<Block> = bench.access.alternatives(id).map(|(_, block)| block).collect();
         assert_eq!(blocks, [Block::Since(failed); 3], "all of them, though two answer");
         // The original host is next, and all are left alone for 20 s.
         while bench.step(failed + Duration::from_millis(19_999)) {
-            let to = bench.ways.client(id).and_then(Client::attempt).map(|attempt| attempt.to);
+            let to = bench.access.client(id).and_then(Client::attempt).map(|attempt| attempt.to);
             assert!(to.is_none_or(|to| to == Address::Origin), "{to:?} at {:?}", bench.now);
         }
-        tried += u32::from(matches!(bench.ways.connection(id), Connection::Open { through: true, .. }));
+        tried += u32::from(matches!(bench.access.connection_state(id), ConnectionState::Open { through: true, .. }));
         bench.run(Duration::from_millis(2));
-        let to = bench.ways.client(id).and_then(Client::attempt).map(|attempt| attempt.to);
+        let to = bench.access.client(id).and_then(Client::attempt).map(|attempt| attempt.to);
         assert!(matches!(to, Some(Address::Server(_))), "{to:?}");
     }
     assert!(tried >= 10, "most find the way through the balancer: {tried}");
@@ -271,14 +272,14 @@ fn balancer_that_fails_open_keeps_the_connections_to_targets_that_it_still_choos
     for established in ["kept", "reset", "silent"] {
         let balancer = format!(r#", "all_unhealthy": "open", "established": "{established}", "check": {{"kind": "readyz"}}"#);
         let mut bench = Bench::new(scenario(&balancer, "null"), 1, Stepping::FastForward);
-        bench.seen.servers.iter_mut().for_each(|server| server.readyz = false);
-        bench.look();
+        bench.view.servers.iter_mut().for_each(|server| server.readyz = false);
+        bench.update();
         bench.run(Duration::from_secs(100));
         for (id, client) in bench.clients() {
             assert!(
-                matches!(client.connection(), Connection::Open { .. }),
+                matches!(client.connection_state(), ConnectionState::Open { .. }),
                 "{established}: {id:?} has {:?}",
-                client.connection()
+                client.connection_state()
             );
         }
     }

@@ -17,11 +17,11 @@ const KEY: u32 = 1;
 /// Changes the target, and expects that each node of the balancer notices when arithmetic says so.
 fn expect_detection(bench: &mut Bench, check: HealthCheck, change: TargetChange, act: impl FnOnce(&mut Bench)) {
     let now = bench.now;
-    let balancer = bench.ways.balancer();
+    let balancer = bench.access.balancer();
     let phases: Vec<(u8, Time)> = balancer.nodes().map(|node| (node, balancer.next_check(node, KEY, now))).collect();
-    let before = bench.told.len();
+    let before = bench.records.len();
     act(bench);
-    bench.look();
+    bench.update();
     bench.run(check.interval * 10);
     let health = if change == TargetChange::Answers { Health::Healthy } else { Health::Unhealthy };
     let mut expected: Vec<(Time, AccessRecord)> = Vec::new();
@@ -29,7 +29,7 @@ fn expect_detection(bench: &mut Bench, check: HealthCheck, change: TargetChange,
         expected.push((now + check.detection_time(next.since(now), change), AccessRecord::Target { node, target: KEY, health }));
     }
     expected.sort_by_key(|(at, _)| *at);
-    let mut found = bench.told[before..].to_vec();
+    let mut found = bench.records[before..].to_vec();
     found.retain(|(_, record)| matches!(record, AccessRecord::Target { .. }));
     assert_eq!(found, expected, "{change:?}");
 }
@@ -61,8 +61,8 @@ proptest! {
             expect_detection(&mut bench, check, TargetChange::FallsSilent, cut(true));
             expect_detection(&mut bench, check, TargetChange::Answers, cut(false));
         } else {
-            expect_detection(&mut bench, check, TargetChange::Refuses, |bench| bench.seen.servers.retain(|one| one.key != KEY));
-            expect_detection(&mut bench, check, TargetChange::Answers, |bench| bench.seen.servers.push(server));
+            expect_detection(&mut bench, check, TargetChange::Refuses, |bench| bench.view.servers.retain(|one| one.key != KEY));
+            expect_detection(&mut bench, check, TargetChange::Answers, |bench| bench.view.servers.push(server));
         }
     }
 }

@@ -67,7 +67,7 @@ impl Answers {
 }
 
 impl Api {
-    /// What a client on a host gets for leases.
+    /// How long requests for leases take over a route.
     pub fn leases_over(&self, route: Route, from: HostId, net: &Network) -> Access {
         match route {
             Route::Nearest => self.access(from, net),
@@ -76,7 +76,7 @@ impl Api {
         }
     }
 
-    /// What a client gets from one server whose answers are back after this time on the way: for leases, and for pods.
+    /// How long requests for leases and for pods take at one server, to which the way there and back takes so much time.
     pub fn access_over(&self, key: u32, way: Duration) -> [Access; 2] {
         let answers = self.servers.get(&key).map(|server| &server.answers);
         answers.map_or_else(Default::default, |answers| [answers.leases, answers.pods].map(|access| access.after(way)))

@@ -287,14 +287,14 @@ impl KubeCluster {
         self.finish(ctx);
     }
 
-    /// Its clients may go elsewhere than before.
+    /// Clients of its API may have another route.
     pub fn routes_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
         ctx.latency = self.control.api.latency();
         self.access_changed(ctx);
         self.finish(ctx);
     }
 
-    /// The API server on a host of its control plane is killed, or may run again.
+    /// The API server on a control-plane host is killed, or may run again.
     pub fn kill_api_server(&mut self, host: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
         ctx.latency = self.control.api.latency();
         self.control.kill_api_server(host, killed, ctx);
@@ -302,7 +302,7 @@ impl KubeCluster {
         self.finish(ctx);
     }
 
-    /// Programs that ask its API, and where they run.
+    /// Clients of its API that run, and their hosts.
     pub fn api_clients(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
         let kubelets =
             self.state.kubelets.iter().filter_map(|(key, kubelet)| Some((ApiClient::Kubelet(*key), kubelet.runs_on()?)));

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::target::balancer;
 
-/// All nodes of a load balancer are gone: packets to them vanish.
+/// All nodes of a load balancer stop: packets to them are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "load balancer down")]
 pub struct Raw {
@@ -18,7 +18,7 @@ impl Raw {
     }
 }
 
-/// All nodes of the load balancer are gone: packets to them vanish, and nobody is told.
+/// All nodes of the load balancer stop: packets to them are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LbDown(pub BalancerId);
 

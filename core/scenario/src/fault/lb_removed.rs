@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::target::balancer;
 
-/// A load balancer is deleted, as after the bootstrap of a cluster: its nodes are gone and its name is not resolved any more. Connections are reset, and dials fail immediately.
+/// A load balancer is deleted, as after the bootstrap of a cluster: its nodes stop and its DNS name no longer resolves. Connections are reset, and dials fail immediately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "load balancer removed")]
 pub struct Raw {
@@ -18,7 +18,7 @@ impl Raw {
     }
 }
 
-/// The load balancer is deleted: its nodes are gone and its name is not resolved any more. Connections are reset, and dials fail immediately.
+/// The load balancer is deleted: its nodes stop and its DNS name no longer resolves. Connections are reset, and dials fail immediately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LbRemoved(pub BalancerId);
 
@@ -46,7 +46,7 @@ impl FaultKind for LbRemoved {
     }
 
     fn ended(&self, scenario: &dyn Inventory) -> String {
-        format!("{} is there again", balancer(self.0, scenario))
+        format!("{} was created again", balancer(self.0, scenario))
     }
 
     fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::target::balancer;
 
-/// A load balancer keeps its view of the API servers as it was when the fault began: which there are, and which are healthy.
+/// A load balancer keeps the health of its API servers as it was when the fault began, whatever its checks find.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "load balancer has stale targets")]
 pub struct Raw {
@@ -18,7 +18,7 @@ impl Raw {
     }
 }
 
-/// The load balancer keeps its view of its targets as it was when the fault began: which there are, and which are healthy.
+/// The load balancer keeps the health of its targets as it was when the fault began, whatever its checks find.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LbStaleTargets(pub BalancerId);
 
@@ -38,15 +38,15 @@ impl FaultKind for LbStaleTargets {
     }
 
     fn began(&self, scenario: &dyn Inventory) -> String {
-        format!("{} does not update its view of its targets", balancer(self.0, scenario))
+        format!("{} does not update the health of its targets", balancer(self.0, scenario))
     }
 
     fn ongoing(&self, scenario: &dyn Inventory) -> String {
-        format!("{} still does not update its view of its targets", balancer(self.0, scenario))
+        format!("{} still does not update the health of its targets", balancer(self.0, scenario))
     }
 
     fn ended(&self, scenario: &dyn Inventory) -> String {
-        format!("{} updates its view of its targets again", balancer(self.0, scenario))
+        format!("{} updates the health of its targets again", balancer(self.0, scenario))
     }
 
     fn offers(on: Hit, _: &dyn Inventory) -> Vec<Offer> {

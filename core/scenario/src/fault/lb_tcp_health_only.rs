@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::target::balancer;
 
-/// The health checks of a load balancer only ask whether the port of an API server accepts connections, whatever its `check` says.
+/// The health checks of a load balancer only test whether the port of an API server accepts connections, whatever its `check` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline, title = "load balancer checks TCP only")]
 pub struct Raw {
@@ -18,7 +18,7 @@ impl Raw {
     }
 }
 
-/// The health checks of the load balancer only ask whether a port accepts connections.
+/// The health checks of the load balancer only test whether a port accepts connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LbTcpHealthOnly(pub BalancerId);
 

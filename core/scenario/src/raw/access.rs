@@ -16,9 +16,9 @@ pub use crate::balancer_profile::BalancerProfile;
 pub struct RawLoadBalancer {
     /// Its name.
     pub name: Name,
-    /// What it does where this file does not say so.
+    /// Kind of load balancer: values of the fields that are left out.
     pub profile: BalancerProfile,
-    /// Zones of its nodes. Clients are told the addresses of all of them.
+    /// Zones of its nodes. Its DNS name has the addresses of all nodes.
     #[serde(default)]
     #[schemars(
         length(max = 16),
@@ -29,22 +29,22 @@ pub struct RawLoadBalancer {
     #[serde(default)]
     #[schemars(extend("x-default" = by_profile(|p| word(p.cross_zone.0)), "x-source" = sources(|p| p.cross_zone.1)))]
     pub cross_zone: Option<bool>,
-    /// How it checks the API servers.
+    /// Its health check of the API servers.
     #[serde(default)]
     pub check: RawCheck,
-    /// What a new connection meets while no API server is healthy.
+    /// Treatment of new connections while no API server is healthy.
     #[serde(default)]
     #[schemars(extend("x-default" = by_profile(|p| word(p.all_unhealthy.0)), "x-source" = sources(|p| p.all_unhealthy.1)))]
     pub all_unhealthy: Option<AllUnhealthy>,
-    /// What becomes of the connections to an API server that is found unhealthy.
+    /// Treatment of established connections to an API server that becomes unhealthy.
     #[serde(default)]
     #[schemars(extend("x-default" = by_profile(|p| word(p.established.0)), "x-source" = sources(|p| p.established.1)))]
     pub established: Option<Established>,
-    /// What the host of an API server meets that reaches itself through the load balancer.
+    /// Connections from an API server's host to itself through the load balancer.
     #[serde(default)]
     #[schemars(extend("x-default" = by_profile(|p| word(p.loopback.0)), "x-source" = sources(|p| p.loopback.1)))]
     pub loopback: Option<Loopback>,
-    /// Time that it adds to each packet, one way, to that of the paths to it and from it.
+    /// Additional one-way latency of packets through it, besides the paths to it and from it.
     #[serde(default)]
     #[schemars(extend(
         "x-max" = "1m",
@@ -57,11 +57,11 @@ pub struct RawLoadBalancer {
     pub mark: RawSource,
 }
 
-/// Health check of a load balancer. Whatever is left out is as its profile says.
+/// Health check of a load balancer. Fields that are left out have the values of the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RawCheck {
-    /// What it asks of an API server.
+    /// What it tests.
     #[schemars(extend("x-default" = by_profile(|p| word(p.check.0)), "x-source" = sources(|p| p.check.1)))]
     pub kind: Option<CheckKind>,
     /// Time between the starts of two checks of an API server.
@@ -106,7 +106,7 @@ pub struct RawApiAccess {
     /// The load balancer that they are configured with. It is that of no other cluster.
     #[schemars(extend("x-target" = "load_balancers"))]
     pub load_balancer: String,
-    /// Alternative services that API servers list (Resilient Control Plane Networking), and how clients use them.
+    /// Alternative services that API servers advertise (Resilient Control Plane Networking), and the rules by which clients use them.
     #[serde(default)]
     #[schemars(extend("x-default" = "none: the load balancer alone", "x-source" = "kubernetes: no API server lists any"))]
     pub alternatives: Option<Alternatives>,

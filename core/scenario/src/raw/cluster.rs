@@ -38,7 +38,7 @@ pub struct RawCluster {
     /// Its API servers.
     #[serde(default)]
     pub api_servers: RawApiServers,
-    /// How its clients reach them.
+    /// How its clients reach its API servers.
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "each client reaches the nearest that answers, or the one on its own host",

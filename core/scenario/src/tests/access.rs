@@ -283,14 +283,18 @@ fn faults_of_load_balancers_say_what_happens() {
         (
             LbStaleTargets(lb).into(),
             [
-                "load balancer api-int does not update its view of its targets",
-                "load balancer api-int still does not update its view of its targets",
-                "load balancer api-int updates its view of its targets again",
+                "load balancer api-int does not update the health of its targets",
+                "load balancer api-int still does not update the health of its targets",
+                "load balancer api-int updates the health of its targets again",
             ],
         ),
         (
             LbRemoved(lb).into(),
-            ["load balancer api-int was removed", "load balancer api-int still removed", "load balancer api-int is there again"],
+            [
+                "load balancer api-int was removed",
+                "load balancer api-int still removed",
+                "load balancer api-int was created again",
+            ],
         ),
         (
             ApiServerKill(NodeId(1)).into(),

@@ -12,7 +12,7 @@
 //! | one replacement at a time | `replacement.rs` | GEP-20, "Impact of a Zone Outage" |
 //! | machines stay within the maximum and the surge | `machine_limit.rs` | Kubernetes, "Deployments", section "Max Surge" |
 //! | required constraints hold when bound | `constraints.rs` | GEP-20, "Scheduling Control Plane Components" |
-//! | connections end where a server runs | `ways.rs` | RFC 9293, section 3.5.3; Kubernetes, `pkg/util/net/http.go` |
+//! | connections end where a server runs | `api_connections.rs` | RFC 9293, section 3.5.3; Kubernetes, `pkg/util/net/http.go` |
 //!
 //! ```text
 //! Record --> All --> each property looks at (fact, objects as they were before it)
@@ -21,6 +21,7 @@
 //!
 //! [`objects`] mirrors what records say; nothing here reads a store.
 
+mod api_connections;
 mod budget;
 mod capacity;
 mod constraints;
@@ -34,7 +35,6 @@ mod replacement;
 mod templates;
 #[cfg(test)]
 mod tests;
-mod ways;
 mod zonal;
 
 use std::collections::BTreeSet;
@@ -127,7 +127,7 @@ struct ClusterProperties {
     replacement: replacement::Replacement,
     machine_limit: machine_limit::MachineLimit,
     constraints: constraints::Constraints,
-    ways: ways::Ways,
+    api_connections: api_connections::ApiConnections,
 }
 
 impl KubeInvariants {
@@ -146,7 +146,7 @@ impl KubeInvariants {
             Record::NodePower { node, up: false } => drop(self.dark.insert(*node)),
             Record::NodePower { node, up: true } => drop(self.dark.remove(node)),
             Record::Kube(cluster, fact) => self.fact(at, *cluster, fact, found),
-            Record::Access(cluster, fact) => self.ways(at, *cluster, *fact, found),
+            Record::Access(cluster, fact) => self.api_connections(at, *cluster, *fact, found),
             Record::Gardener(cluster, fact) => {
                 let Self { scenario, objects, .. } = self;
                 objects[*cluster].templates.record(fact, *cluster, scenario);
@@ -155,10 +155,10 @@ impl KubeInvariants {
         }
     }
 
-    fn ways(&mut self, at: Time, cluster: KubeClusterId, fact: AccessRecord, found: &mut Vec<Violation>) {
+    fn api_connections(&mut self, at: Time, cluster: KubeClusterId, fact: AccessRecord, found: &mut Vec<Violation>) {
         let Self { scenario, objects, clusters, running, dark } = self;
         let view = View { at, cluster, scenario, clusters: objects, running };
-        note(ways::Ways::NAME, clusters[cluster].ways.access(fact, dark, &view), &view, found);
+        note(api_connections::ApiConnections::NAME, clusters[cluster].api_connections.access(fact, dark, &view), &view, found);
     }
 
     fn fact(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord, found: &mut Vec<Violation>) {
@@ -175,7 +175,7 @@ impl KubeInvariants {
         check(&mut properties.replacement, fact, &view, found);
         check(&mut properties.machine_limit, fact, &view, found);
         check(&mut properties.constraints, fact, &view, found);
-        note(ways::Ways::NAME, properties.ways.kube(fact, &view), &view, found);
+        note(api_connections::ApiConnections::NAME, properties.api_connections.kube(fact, &view), &view, found);
         let spec = &scenario.kube.clusters[cluster];
         objects[cluster].record(fact, spec);
     }

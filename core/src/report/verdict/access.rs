@@ -1,30 +1,26 @@
-//! What is said of the clients of an API: who had no API server that answered, for how long, and why.
+//! Sentences about the clients of an API: how many had an outage, how long the longest one was, and its cause.
 
 use super::{Sentence, at, say};
 use crate::report::{AccessReport, Report};
 use crate::scenario::text;
 
-/// A sentence about the clients of a cluster, where it says how they reach its API servers.
+/// A sentence about the clients of a cluster with `api_access`.
 pub(super) fn clients(report: &Report, cluster: &str) -> Option<Sentence> {
     let rows: Vec<&AccessReport> = report.access.iter().filter(|row| row.cluster == cluster).collect();
     let sum = |of: fn(&AccessReport) -> u64| rows.iter().map(|row| of(row)).sum::<u64>();
-    let (count, hit) = (sum(|row| row.count), sum(|row| row.hit));
+    let (count, affected) = (sum(|row| row.count), sum(|row| row.affected));
     if count == 0 {
         return None;
     }
-    let longest = rows.iter().flat_map(|row| &row.cut_off).max_by(|a, b| (a.to_s - a.from_s).total_cmp(&(b.to_s - b.from_s)));
+    let longest = rows.iter().flat_map(|row| &row.outages).max_by(|a, b| (a.to_s - a.from_s).total_cmp(&(b.to_s - b.from_s)));
     Some(match longest {
-        None => vec![say(format!("None of its {count} clients lost its way to an API server."))],
+        None => vec![say(format!("An API server answered all {count} clients at all times."))],
         Some(longest) => {
-            let lasted = text::seconds(longest.to_s - longest.from_s);
-            let end = if longest.completed { "" } else { " and to the end" };
+            let end = if longest.completed { "" } else { ", to the end" };
             vec![
-                say(format!(
-                    "{hit} of its {count} clients had no API server that answered; the longest, {}, for ",
-                    longest.client
-                )),
-                at(longest.from_s, format!("{lasted}{end}")),
-                say(format!(": {}.", longest.cause)),
+                say(format!("{affected} of {count} clients had no API server that answered, for up to ")),
+                at(longest.from_s, format!("{}{end}", text::seconds(longest.to_s - longest.from_s))),
+                say(format!(". Cause for {}: {}.", longest.client, longest.cause)),
             ]
         }
     })

@@ -1,5 +1,6 @@
 //! Clusters made by hand, and what becomes of their pods.
 
+mod access;
 mod affinity;
 mod api;
 mod autoscaling;
@@ -23,6 +24,5 @@ mod termination;
 mod timing;
 mod traffic;
 mod volumes;
-mod ways;
 mod workloads;
 mod world;

@@ -6,12 +6,12 @@
 //!
 //! The [`Plan`] is drawn first. All other parts take their names from it, so that every file is valid.
 
+mod api_access;
 mod breaks;
 mod clusters;
 mod load;
 mod seeds;
 mod shoots;
-mod ways;
 
 use serde_json::{Value, json};
 
@@ -111,13 +111,13 @@ pub fn world(number: u64) -> Value {
     clusters::add(&mut file, number, plan.length);
     cards::add(&mut file, number);
     space(&mut file, plan.length, &mut Dice::new("space", number));
-    ways::add(&mut file, number, plan.length);
+    api_access::add(&mut file, number, plan.length);
     file
 }
 
 /// The cluster without Gardener of the world with this number, alone, if it has a load balancer.
-pub fn world_of_ways(number: u64) -> Option<Value> {
-    ways::alone(world(number))
+pub fn world_with_api_access(number: u64) -> Option<Value> {
+    api_access::alone(world(number))
 }
 
 /// Shoots whose databases may be full soon, and work on that of a seed.

@@ -1,11 +1,11 @@
-//! Ways to API servers: the same outage with the load balancer alone and with alternative services.
+//! API access: the same outage with the load balancer alone and with alternative services.
 #![expect(clippy::float_cmp, reason = "seconds of a report are exact")]
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::report::{AccessReport, CutOffReport, Report};
+use crate::report::{AccessReport, ClientOutageReport, Report};
 use crate::run;
 use crate::scenario::Scenario;
 use crate::sim::{Options, Stepping};
@@ -13,7 +13,7 @@ use crate::sim::{Options, Stepping};
 /// Three masters and three workers in three zones, whose clients know a load balancer.
 fn cluster(alternatives: Value, profile: &str, faults: Value) -> Scenario {
     let file = json!({
-        "name": "ways", "duration": "20m", "prices": {"books": []},
+        "name": "access", "duration": "20m", "prices": {"books": []},
         "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
         "load_balancers": [{"name": "api-int", "profile": profile}],
         "clusters": [{
@@ -37,8 +37,8 @@ fn report(scenario: &Scenario, seed: u64) -> Report {
     fast
 }
 
-fn times(report: &Report) -> Vec<&CutOffReport> {
-    report.access.iter().flat_map(|row| &row.cut_off).collect()
+fn outages(report: &Report) -> Vec<&ClientOutageReport> {
+    report.access.iter().flat_map(|row| &row.outages).collect()
 }
 
 fn row<'a>(report: &'a Report, clients: &str) -> &'a AccessReport {
@@ -55,7 +55,7 @@ fn fault([at, lasts, kind]: [&str; 3]) -> Value {
 fn nothing_happens_to_clients_while_nothing_is_broken() {
     for alternatives in [Value::Null, json!("text"), json!("code")] {
         let report = report(&cluster(alternatives, "haproxy", json!([])), 1);
-        assert_eq!(times(&report), Vec::<&CutOffReport>::new());
+        assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new());
         assert_eq!(row(&report, "kubelets of workers").count, 3);
         assert_eq!(row(&report, "kubelets of control-plane hosts").count, 3);
         assert_eq!(row(&report, "kube-scheduler").count, 3);
@@ -67,16 +67,16 @@ fn nothing_happens_to_clients_while_nothing_is_broken() {
 fn clients_with_the_balancer_alone_are_down_as_long_as_it_is() {
     for seed in 0..5 {
         let report = report(&cluster(Value::Null, "haproxy", fault(PARTITION)), seed);
-        let times = times(&report);
-        assert_eq!(times.len(), 12, "six kubelets and two components of three processes");
-        for time in times {
+        let all = outages(&report);
+        assert_eq!(all.len(), 12, "six kubelets and two components of three processes");
+        for time in all {
             assert_eq!(time.from_s, 100.0);
             // The balancer was cut off from its targets, too, and refuses clients until two checks, 2 s apart, have succeeded. They ask
             // again at most 7 s later.
             assert!(time.completed && (400.0..411.0).contains(&time.to_s), "{time:?}");
             // Pinged 30 s after the last frame, closed 15 s later; the last frame is at most a period old.
             assert!((35.0..=45.0).contains(&time.silent_s), "{time:?}");
-            assert!(time.cause.contains("through api-int fell silent: load balancer api-int cut off"), "{}", time.cause);
+            assert!(time.cause.contains("through api-int fell silent (load balancer api-int cut off)"), "{}", time.cause);
         }
         assert!(report.nodes.iter().all(|node| node.ready == "True"), "{:?}", report.nodes);
     }
@@ -86,7 +86,7 @@ fn clients_with_the_balancer_alone_are_down_as_long_as_it_is() {
 fn warm_clients_with_alternatives_do_not_notice_that_the_balancer_is_cut() {
     for alternatives in ["text", "code"] {
         let report = report(&cluster(json!(alternatives), "haproxy", fault(PARTITION)), 2);
-        assert_eq!(times(&report), Vec::<&CutOffReport>::new(), "{alternatives}");
+        assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new(), "{alternatives}");
     }
 }
 
@@ -95,11 +95,11 @@ fn client_whose_server_crashes_is_with_another_at_once_and_without_a_list_after_
     let crash = json!([{"at": "100s", "for": "5m", "kind": "api_server_kill", "node": "c-control-plane-0"}]);
     for alternatives in ["text", "code"] {
         let report = report(&cluster(json!(alternatives), "haproxy", crash.clone()), 3);
-        assert_eq!(times(&report), Vec::<&CutOffReport>::new(), "{alternatives}: refusals cost no time");
+        assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new(), "{alternatives}: refusals cost no time");
     }
     // HAProxy's node of the zone may send them to the server that is gone until three checks, 2 s apart, have failed.
     let report = report(&cluster(Value::Null, "haproxy", crash), 3);
-    for time in times(&report) {
+    for time in outages(&report) {
         assert!(time.from_s >= 100.0 && time.to_s < 110.0, "{time:?}");
     }
 }
@@ -113,8 +113,8 @@ fn cold_clients_fare_as_the_balancer_does() {
     ]);
     let report = report(&cluster(json!("text"), "haproxy", faults), 4);
     let worker = row(&report, "kubelets of workers");
-    let cold: Vec<_> = worker.cut_off.iter().filter(|time| time.from_s > 160.0).collect();
-    let [time] = cold[..] else { panic!("{:?}", worker.cut_off) };
+    let cold: Vec<_> = worker.outages.iter().filter(|time| time.from_s > 160.0).collect();
+    let [time] = cold[..] else { panic!("{:?}", worker.outages) };
     assert!((700.0..711.0).contains(&time.to_s), "{time:?}");
     assert!(time.cause.starts_with("it found no API server when it started"), "{}", time.cause);
 }
@@ -123,10 +123,10 @@ fn cold_clients_fare_as_the_balancer_does() {
 fn balancer_that_is_removed_takes_its_clients_connections_and_its_name() {
     let removed = fault(["100s", "5m", "lb_removed"]);
     let report_of = |alternatives: Value| report(&cluster(alternatives, "gcp_passthrough", removed.clone()), 5);
-    for time in times(&report_of(Value::Null)) {
+    for time in outages(&report_of(Value::Null)) {
         assert!(time.from_s == 100.0 && time.silent_s == 0.0 && (400.0..=407.0).contains(&time.to_s), "{time:?}");
     }
-    assert_eq!(times(&report_of(json!("text"))), Vec::<&CutOffReport>::new());
+    assert_eq!(outages(&report_of(json!("text"))), Vec::<&ClientOutageReport>::new());
 }
 
 #[test]
@@ -135,8 +135,9 @@ fn alternative_that_falls_silent_costs_the_deadline_of_a_request() {
     let cut = json!([{"at": "100s", "for": "5m", "kind": "zone_partition", "zone": "a", "direction": "both"}]);
     for seed in 0..5 {
         let report = report(&cluster(json!("text"), "haproxy", cut.clone()), seed);
-        for time in times(&report).into_iter().filter(|time| !time.client.contains("-z1-") && !time.client.contains("plane-0")) {
-            assert!(time.completed && time.to_s <= 120.0 + 10.0, "{:?}", times(&report));
+        for time in outages(&report).into_iter().filter(|time| !time.client.contains("-z1-") && !time.client.contains("plane-0"))
+        {
+            assert!(time.completed && time.to_s <= 120.0 + 10.0, "{:?}", outages(&report));
         }
     }
 }
@@ -165,19 +166,19 @@ fn balancer_that_only_asks_for_the_port_leaves_a_third_of_the_clients_with_error
     for seed in 0..6 {
         let report = unready("aws_nlb", json!("tcp"), json!("reset"), Vec::new(), seed);
         let workers = row(&report, "kubelets of workers");
-        (hit, all) = (hit + workers.hit, all + workers.count);
-        for time in &workers.cut_off {
+        (hit, all) = (hit + workers.affected, all + workers.count);
+        for time in &workers.outages {
             assert!(time.from_s == 100.0 && (400.0..402.0).contains(&time.to_s), "{time:?}");
             assert!(time.cause.starts_with("etcd does not answer c-control-plane-1"), "{}", time.cause);
         }
         // With checks of `/readyz` and connections that are reset, the same clients are with another server after two checks.
         let checked = unready("aws_nlb", json!("readyz"), json!("reset"), Vec::new(), seed);
         let workers = row(&checked, "kubelets of workers");
-        assert!(workers.cut_off.iter().all(|time| time.to_s <= 100.0 + 60.0), "{:?}", workers.cut_off);
+        assert!(workers.outages.iter().all(|time| time.to_s <= 100.0 + 60.0), "{:?}", workers.outages);
         // The fault makes the one of the other.
         let fault = json!({"at": "90s", "kind": "lb_tcp_health_only", "balancer": "api-int"});
         let misled = unready("aws_nlb", json!("readyz"), json!("reset"), vec![fault], seed);
-        assert!(row(&misled, "kubelets of workers").cut_off.iter().all(|time| time.to_s >= 400.0));
+        assert!(row(&misled, "kubelets of workers").outages.iter().all(|time| time.to_s >= 400.0));
     }
     // Of 180 clients each with a third: the standard deviation is 6.3.
     assert!(all == 180 && (60_u64.abs_diff(hit)) <= 20, "{hit} of {all}");

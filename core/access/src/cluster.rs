@@ -1,18 +1,19 @@
-//! The ways of all clients of one cluster: its load balancer, the lists of its API servers, and each client.
+//! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
 use std::collections::BTreeMap;
 
 use crate::alt_svc::Rules;
+use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
 use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
 use crate::alt_svc::client::Client as Selector;
-use crate::client::{Address, Client, Pace};
+use crate::client::{Address, Client, RequestTimings};
+use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
-use crate::record::{AccessRecord, Connection};
+use crate::record::{AccessRecord, ConnectionState};
 use crate::server::{Server, ServerView};
 use crate::target::{Balancer, Checked};
-use crate::world::World;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::{ApiClient, Route};
@@ -28,18 +29,18 @@ const KEEP: Duration = Duration::from_secs(70);
 /// Entities of draws beyond all keys of servers and nodes.
 const SERVERS: u64 = 1 << 40;
 
-/// What Kubernetes says of a cluster's API servers, and of the programs that ask them.
+/// The API servers of a cluster and their clients, as Kubernetes has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ApiView {
     /// API servers that run.
     pub servers: Vec<ServerView>,
     /// Programs that run, and their hosts.
     pub clients: Vec<(ApiClient, HostId)>,
 }
 
-/// The ways of one cluster.
+/// API access of one cluster.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct ClusterAccess {
     cluster: KubeClusterId,
     access: ApiAccess,
     seed: u64,
@@ -47,17 +48,17 @@ pub struct Ways {
     servers: BTreeMap<u32, Server>,
     endpoints: Endpoints,
     clients: BTreeMap<ApiClient, Client>,
-    /// Servers started so far.
-    lives: u32,
+    /// Processes of servers started so far.
+    processes: u32,
     /// Clients started so far.
     joined: u64,
-    seen: Seen,
-    /// Nothing has been seen yet: what is seen first has been there for long.
+    view: ApiView,
+    /// There was no view yet: servers and clients of the first one have been running for long.
     is_new: bool,
 }
 
-impl Ways {
-    /// Ways without servers and clients.
+impl ClusterAccess {
+    /// API access without servers and clients.
     pub(crate) fn new(cluster: KubeClusterId, access: ApiAccess, scenario: &Scenario, seed: u64) -> Self {
         let spec = &scenario.load_balancers[access.balancer];
         let nodes = Network::hosts_of_balancer(access.balancer, scenario);
@@ -70,9 +71,9 @@ impl Ways {
             servers: BTreeMap::new(),
             endpoints: Endpoints::new(access.alternatives.unwrap_or(Alternatives::Text)),
             clients: BTreeMap::new(),
-            lives: 0,
+            processes: 0,
             joined: 0,
-            seen: Seen::default(),
+            view: ApiView::default(),
             is_new: true,
         }
     }
@@ -82,7 +83,7 @@ impl Ways {
         self.balancer.id()
     }
 
-    /// The balancer, and what it thinks of its targets.
+    /// The balancer, and the health of its targets.
     pub const fn balancer(&self) -> &Balancer {
         &self.balancer
     }
@@ -92,9 +93,9 @@ impl Ways {
         self.clients.get(&client).map_or(Route::Nowhere, Client::route)
     }
 
-    /// What a client has of a connection.
-    pub fn connection(&self, client: ApiClient) -> Connection {
-        self.clients.get(&client).map_or(Connection::None, Client::connection)
+    /// State of a client's connection.
+    pub fn connection_state(&self, client: ApiClient) -> ConnectionState {
+        self.clients.get(&client).map_or(ConnectionState::None, Client::connection_state)
     }
 
     /// Alternatives that a client knows, by the keys of their servers, and whether each may be tried.
@@ -117,11 +118,11 @@ impl Ways {
         self.clients.get(&id)
     }
 
-    /// What its clients meet.
+    /// What its clients see.
     #[cfg(test)]
-    pub(crate) fn world<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> World<'a> {
+    pub(crate) fn client_ctx<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> ClientCtx<'a> {
         let spec = &scenario.load_balancers[self.access.balancer];
-        World { now, net, servers: &self.servers, balancer: &self.balancer, spec }
+        ClientCtx { now, net, servers: &self.servers, balancer: &self.balancer, spec }
     }
 
     /// A server that runs.
@@ -130,23 +131,23 @@ impl Ways {
         self.servers.get(&key)
     }
 
-    /// Servers or clients may be others than before.
-    pub(crate) fn follow(&mut self, seen: &Seen, ctx: &mut AccessCtx<'_>) {
-        if *seen != self.seen {
-            self.look(seen, ctx);
+    /// Servers or clients may have changed.
+    pub(crate) fn servers_changed(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
+        if *view != self.view {
+            self.update(view, ctx);
         }
     }
 
-    /// Servers, clients, hosts or paths may be others than before.
-    pub(crate) fn look(&mut self, seen: &Seen, ctx: &mut AccessCtx<'_>) {
+    /// Servers, clients, hosts or paths may have changed.
+    pub(crate) fn update(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
         let is_new = std::mem::take(&mut self.is_new);
-        self.follow_servers(seen, is_new, ctx.now);
-        self.follow_endpoints(is_new, ctx);
-        self.follow_clients(seen, is_new, ctx);
-        self.seen.clone_from(seen);
-        self.move_on(ctx);
+        self.update_servers(view, is_new, ctx.now);
+        self.update_endpoints(is_new, ctx);
+        self.join_clients(view, is_new, ctx);
+        self.view.clone_from(view);
+        self.update_clients(ctx);
         if is_new && !ctx.routes_changed.contains(&self.cluster) {
-            // Until now its clients went straight to the nearest server.
+            // Kubernetes has started with the nearest server for every client.
             ctx.routes_changed.push(self.cluster);
         }
     }
@@ -154,7 +155,7 @@ impl Ways {
     /// Its balancer is hit by a fault, or no longer.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
         self.balancer.fault(id, fault, begins);
-        self.move_on(ctx);
+        self.update_clients(ctx);
     }
 
     /// Something is due.
@@ -169,13 +170,13 @@ impl Ways {
                     }
                     Checked::Changed(health) => {
                         ctx.out.record((self.cluster, AccessRecord::Target { node, target, health }));
-                        self.move_on(ctx);
+                        self.update_clients(ctx);
                     }
                 }
             }
             AccessEvent::Client { client, generation } => {
                 if self.clients.get_mut(&client).is_some_and(|one| one.timer.fires(generation)) {
-                    self.move_client(client, ctx);
+                    self.update_client(client, ctx);
                 }
             }
             AccessEvent::Refresh { server, generation } => {
@@ -185,12 +186,12 @@ impl Ways {
                     let (at, generation) = it.refresh.rearm(Some(it.next_refresh(ctx.now))).expect("it is a later time");
                     ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server, generation }));
                 } else if it.refresh.fires(generation) && it.read(endpoints) {
-                    self.move_on(ctx);
+                    self.update_clients(ctx);
                 }
             }
             AccessEvent::Endpoints { generation } => {
                 if self.endpoints.timer.fires(generation) {
-                    self.follow_endpoints(false, ctx);
+                    self.update_endpoints(false, ctx);
                     self.arm(ctx);
                 }
             }
@@ -201,35 +202,35 @@ impl Ways {
         &ctx.scenario.load_balancers[self.access.balancer]
     }
 
-    fn follow_servers(&mut self, seen: &Seen, is_new: bool, now: Time) {
-        let runs = |key: &u32| seen.servers.iter().any(|view| view.key == *key);
+    fn update_servers(&mut self, view: &ApiView, is_new: bool, now: Time) {
+        let runs = |key: &u32| view.servers.iter().any(|server| server.key == *key);
         let gone: Vec<u32> = self.servers.keys().copied().filter(|key| !runs(key)).collect();
         for key in gone {
             self.servers.remove(&key);
-            self.endpoints.is_gone(key, now);
+            self.endpoints.stopped(key, now);
         }
-        for view in &seen.servers {
+        for view in &view.servers {
             if let Some(server) = self.servers.get_mut(&view.key) {
                 server.view = *view;
                 continue;
             }
-            self.lives += 1;
-            let mut draw = self.draws(SERVERS + u64::from(self.lives)).draw(0);
+            self.processes += 1;
+            let mut draw = self.draws(SERVERS + u64::from(self.processes)).draw(0);
             let mut within = |period: Duration| now + Duration::from_nanos(draw.below(period.as_nanos()));
-            let (first, renews) = (within(crate::alt_svc::advertiser::KEEP), within(INTERVAL));
-            // One that starts renews its lease at once.
-            self.endpoints.starts(view.key, if is_new { renews } else { now });
-            self.servers.insert(view.key, Server::new(*view, self.lives, first));
+            let (first, renews) = (within(KEEP_LIST), within(INTERVAL));
+            // A server that starts renews its lease at once.
+            self.endpoints.started(view.key, if is_new { renews } else { now });
+            self.servers.insert(view.key, Server::new(*view, self.processes, first));
         }
     }
 
-    fn follow_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) {
+    fn update_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) {
         let running: Vec<Running> =
             self.servers.iter().map(|(key, server)| Running { key: *key, readyz: server.view.readyz }).collect();
-        let changed = self.endpoints.follow(&running, ctx.now);
+        let changed = self.endpoints.update(&running, ctx.now);
         let endpoints = self.endpoints.listed();
         for (key, server) in &mut self.servers {
-            // One that has just started reads them with its first request. One that etcd does not answer cannot: it keeps its list.
+            // A server that has just started reads them with its first request. A server that etcd does not answer keeps its list.
             if (is_new || server.list().is_empty()) && server.view.answers {
                 server.read(endpoints);
             } else if changed && let Some((at, generation)) = server.refresh.rearm(Some(server.next_refresh(ctx.now))) {
@@ -238,33 +239,39 @@ impl Ways {
         }
     }
 
-    fn follow_clients(&mut self, seen: &Seen, is_new: bool, ctx: &mut AccessCtx<'_>) {
+    fn join_clients(&mut self, view: &ApiView, is_new: bool, ctx: &mut AccessCtx<'_>) {
         let gone: Vec<ApiClient> = self
             .clients
             .iter()
-            .filter(|(id, client)| !seen.clients.contains(&(**id, client.host())))
+            .filter(|(id, client)| !view.clients.contains(&(**id, client.host())))
             .map(|(id, _)| *id)
             .collect();
         for id in gone {
             self.clients.remove(&id);
-            ctx.out.record((self.cluster, AccessRecord::ClientGone(id)));
+            ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
         }
-        for &(id, host) in &seen.clients {
+        for &(id, host) in &view.clients {
             if !self.clients.contains_key(&id) {
                 self.joined += 1;
                 let selector = self.access.alternatives.map(|rules| self.selector(rules, host, is_new, ctx));
-                let client = Client::new(host, pace(id, self.cluster, ctx.scenario), selector, self.draws(self.joined), ctx.now);
+                let client = Client::new(
+                    host,
+                    request_timings(id, self.cluster, ctx.scenario),
+                    selector,
+                    self.draws(self.joined),
+                    ctx.now,
+                );
                 self.clients.insert(id, client);
-                self.move_client(id, ctx);
-                if self.connection(id) == Connection::None {
-                    // Otherwise it has just been told.
-                    ctx.out.record((self.cluster, AccessRecord::Client { client: id, connection: Connection::None }));
+                self.update_client(id, ctx);
+                if self.connection_state(id) == ConnectionState::None {
+                    // Any other state is recorded as a change.
+                    ctx.out.record((self.cluster, AccessRecord::Client { client: id, state: ConnectionState::None }));
                 }
             }
         }
     }
 
-    /// What a client knows of alternatives: nothing, or as at the start all.
+    /// A client that knows no alternatives, or at the start all.
     fn selector(&self, rules: Alternatives, host: HostId, knows_all: bool, ctx: &AccessCtx<'_>) -> Selector<Address> {
         let keep = ctx.scenario.kube.clusters[self.cluster].shutdown_delay.unwrap_or(KEEP);
         let rules = match rules {
@@ -280,28 +287,28 @@ impl Ways {
         Selector::new(rules, Listed::new(known.collect(), ctx.now), None)
     }
 
-    /// Everybody follows what has changed.
-    fn move_on(&mut self, ctx: &mut AccessCtx<'_>) {
+    /// Every client adapts to what has changed.
+    fn update_clients(&mut self, ctx: &mut AccessCtx<'_>) {
         let ids: Vec<ApiClient> = self.clients.keys().copied().collect();
         for id in ids {
-            self.move_client(id, ctx);
+            self.update_client(id, ctx);
         }
         self.arm(ctx);
     }
 
-    fn move_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
+    fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         let spec = self.spec(ctx);
         let Self { servers, balancer, clients, cluster, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
-        let (route, connection) = (client.route(), client.connection());
-        client.follow(&World { now: ctx.now, net: ctx.net, servers, balancer, spec });
-        if client.connection() != connection {
-            ctx.out.record((*cluster, AccessRecord::Client { client: id, connection: client.connection() }));
+        let (route, state) = (client.route(), client.connection_state());
+        client.update(&ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec });
+        if client.connection_state() != state {
+            ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));
         }
         if client.route() != route && !ctx.routes_changed.contains(cluster) {
             ctx.routes_changed.push(*cluster);
         }
-        let next = client.next(ctx.now);
+        let next = client.next_due(ctx.now);
         if let Some((at, generation)) = client.timer.rearm(next) {
             ctx.out.schedule(at, (*cluster, AccessEvent::Client { client: id, generation }));
         }
@@ -313,7 +320,7 @@ impl Ways {
         for (at, node, target, generation) in self.balancer.arm(check, &self.servers, ctx.net, ctx.now, ctx.stepping) {
             ctx.out.schedule(at, (self.cluster, AccessEvent::Check { node, target, generation }));
         }
-        let next = self.endpoints.next();
+        let next = self.endpoints.next_removal();
         if let Some((at, generation)) = self.endpoints.timer.rearm(next) {
             ctx.out.schedule(at, (self.cluster, AccessEvent::Endpoints { generation }));
         }
@@ -324,15 +331,15 @@ impl Ways {
     }
 }
 
-/// How often a program asks, and how long it waits: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its
-/// lease client is the interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
-fn pace(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> Pace {
+/// Requests of a program: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its lease client is the
+/// interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
+fn request_timings(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> RequestTimings {
     let timers = &scenario.kube.clusters[cluster].timers;
     match client {
-        ApiClient::Kubelet(_) => Pace { period: timers.lease_renewal, deadline: timers.lease_renewal },
+        ApiClient::Kubelet(_) => RequestTimings { period: timers.lease_renewal, timeout: timers.lease_renewal },
         ApiClient::Candidate(..) => {
             let timings = timers.leader_election();
-            Pace { period: timings.retry_period, deadline: timings.request_timeout() }
+            RequestTimings { period: timings.retry_period, timeout: timings.request_timeout() }
         }
     }
 }

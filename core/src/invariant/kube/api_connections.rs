@@ -1,16 +1,16 @@
-//! Ways to API servers (RFC 9293, section 3.5.3: a connection that its other end does not know is reset; `k8s.io/apimachinery/pkg/util/net/
-//! http.go`: one over which nothing passes is closed):
+//! Connections to API servers (RFC 9293, section 3.5.3: a connection that its other end does not know is reset; `k8s.io/apimachinery/pkg/util/net/
+//! http.go`: one without frames is closed):
 //!
-//! - A connection that carries requests ends at a server that runs, and ends with it.
-//! - A silent one is closed 45 s after its last frame.
+//! - An open connection leads to a server that runs, and ends when the server does.
+//! - A silent connection is closed 45 s after its last frame.
 //! - A client that has stopped, or whose host has no power, does nothing until it starts again; then it dials first.
-//! - The nodes of a load balancer say that a target is healthy and unhealthy by turns.
+//! - A node of a load balancer finds a target healthy and unhealthy by turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
 use crate::access::balancer::health::Health;
-use crate::access::record::{AccessRecord, Connection};
+use crate::access::record::{AccessRecord, ConnectionState};
 use crate::ids::NodeId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
@@ -20,20 +20,20 @@ use crate::observe::access::{host, name};
 /// A connection is silent for so long at most (`ReadIdleTimeout` and `PingTimeout`).
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
 
-/// Servers, clients and the balancer of one cluster, as records tell of them.
+/// Servers, clients and the balancer of one cluster.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct ApiConnections {
     /// Keys of the servers that run.
     running: BTreeSet<u32>,
-    clients: BTreeMap<ApiClient, Connection>,
+    clients: BTreeMap<ApiClient, ConnectionState>,
     silent: BTreeMap<ApiClient, Time>,
-    /// By node of the balancer and target; those not yet told of are healthy.
+    /// Health by node of the balancer and target; healthy at the start.
     health: BTreeMap<(u8, u32), Health>,
-    /// When the last server went whose clients have not been looked at since.
+    /// When the last server stopped whose clients are still to be checked.
     gone: Option<Time>,
 }
 
-impl Ways {
+impl ApiConnections {
     pub(super) const NAME: &'static str = "connections end where a server runs";
 
     /// Looks at a fact of Kubernetes.
@@ -57,13 +57,13 @@ impl Ways {
         left
     }
 
-    /// Looks at a fact of the ways. `dark`: nodes without power.
+    /// Looks at a fact of API access. `dark`: nodes without power.
     pub(super) fn access(&mut self, fact: AccessRecord, dark: &BTreeSet<NodeId>, view: &View<'_>) -> Result<(), String> {
         let left = self.time_passes(view);
         let found = match fact {
             AccessRecord::Target { node, target, health } => self.target(node, target, health),
-            AccessRecord::Client { client, connection } => self.client(client, connection, dark, view),
-            AccessRecord::ClientGone(client) => {
+            AccessRecord::Client { client, state } => self.client(client, state, dark, view),
+            AccessRecord::ClientStopped(client) => {
                 self.silent.remove(&client);
                 let known = self.clients.remove(&client);
                 known.map(drop).ok_or_else(|| format!("{} stops, but does not run", of(client, view)))
@@ -83,13 +83,13 @@ impl Ways {
     fn client(
         &mut self,
         client: ApiClient,
-        connection: Connection,
+        connection: ConnectionState,
         dark: &BTreeSet<NodeId>,
         view: &View<'_>,
     ) -> Result<(), String> {
         let before = self.clients.insert(client, connection);
         let silent_since = self.silent.remove(&client);
-        if let Connection::Silent { .. } = connection {
+        if let ConnectionState::Silent { .. } = connection {
             self.silent.insert(client, view.at);
         }
         if host(client, view.spec()).is_some_and(|host| dark.contains(&host)) {
@@ -99,10 +99,12 @@ impl Ways {
             return Err(format!("{} has had a silent connection for too long", of(client, view)));
         }
         match (before, connection) {
-            (_, Connection::Open { server, .. } | Connection::Unanswered { server, .. }) if !self.running.contains(&server) => {
+            (_, ConnectionState::Open { server, .. } | ConnectionState::Unanswered { server, .. })
+                if !self.running.contains(&server) =>
+            {
                 Err(format!("{} is connected to server {server}, which does not run", of(client, view)))
             }
-            (None | Some(Connection::None), Connection::Silent { server, .. }) => {
+            (None | Some(ConnectionState::None), ConnectionState::Silent { server, .. }) => {
                 Err(format!("{} has a silent connection to server {server} that it never opened", of(client, view)))
             }
             (Some(before), now) if before == now => Err(format!("{} has {now:?} as before", of(client, view))),
@@ -110,7 +112,7 @@ impl Ways {
         }
     }
 
-    /// What had to be over by now: connections to servers that have gone, and silence.
+    /// Connections that must have ended by now: to servers that have stopped, and silent ones.
     fn time_passes(&mut self, view: &View<'_>) -> Result<(), String> {
         let is_late = |(_, since): &(&ApiClient, &Time)| view.at > **since + LONGEST_SILENCE;
         if let Some(client) = self.silent.iter().find(is_late).map(|(client, _)| *client) {
@@ -120,13 +122,13 @@ impl Ways {
         if self.gone.take_if(|gone| *gone < view.at).is_none() {
             return Ok(());
         }
-        let carried = |connection: &Connection| match *connection {
-            Connection::Open { server, .. } | Connection::Unanswered { server, .. } => Some(server),
-            Connection::None | Connection::Silent { .. } => None,
+        let carried = |connection: &ConnectionState| match *connection {
+            ConnectionState::Open { server, .. } | ConnectionState::Unanswered { server, .. } => Some(server),
+            ConnectionState::None | ConnectionState::Silent { .. } => None,
         };
-        let lost = |connection: &Connection| carried(connection).is_some_and(|server| !self.running.contains(&server));
+        let lost = |connection: &ConnectionState| carried(connection).is_some_and(|server| !self.running.contains(&server));
         match self.clients.iter().find(|(_, connection)| lost(connection)) {
-            Some((client, _)) => Err(format!("{} stays connected to a server that has gone", of(*client, view))),
+            Some((client, _)) => Err(format!("{} stays connected to a server that has stopped", of(*client, view))),
             None => Ok(()),
         }
     }
@@ -151,13 +153,13 @@ mod tests {
     const ID: KubeClusterId = KubeClusterId(0);
     /// The kubelet of the second host of the control plane.
     const KUBELET: ApiClient = ApiClient::Kubelet(NodeKey(1));
-    const OPEN: Connection = Connection::Open { server: 0, through: true };
-    const ERRORS: Connection = Connection::Unanswered { server: 0, through: true };
-    const SILENT: Connection = Connection::Silent { server: 0, through: true };
+    const OPEN: ConnectionState = ConnectionState::Open { server: 0, through: true };
+    const ERRORS: ConnectionState = ConnectionState::Unanswered { server: 0, through: true };
+    const SILENT: ConnectionState = ConnectionState::Silent { server: 0, through: true };
 
     fn scenario() -> Scenario {
         let file = json!({
-            "name": "ways", "duration": "20m", "prices": {"books": []},
+            "name": "access", "duration": "20m", "prices": {"books": []},
             "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
             "load_balancers": [{"name": "lb", "profile": "haproxy"}],
             "clusters": [{"name": "c", "zones": ["a", "b", "c"], "api_access": {"load_balancer": "lb"}, "pools": [{"name": "p", "minimum": 3, "maximum": 3}]}],
@@ -169,8 +171,8 @@ mod tests {
         Record::Kube(ID, KubeRecord::ApiServer(Replica::Host(scenario.kube.clusters[ID].control_plane[key]), fact))
     }
 
-    fn has(connection: Connection) -> Record {
-        Record::Access(ID, AccessRecord::Client { client: KUBELET, connection })
+    fn has(state: ConnectionState) -> Record {
+        Record::Access(ID, AccessRecord::Client { client: KUBELET, state })
     }
 
     fn finds(health: Health) -> Record {
@@ -187,7 +189,7 @@ mod tests {
             all.record(Time::ZERO + Duration::from_secs(*s), record);
         }
         let names: Vec<_> = all.violations().iter().map(|violation| violation.property).collect();
-        assert!(names.iter().all(|name| *name == Ways::NAME), "{names:?}");
+        assert!(names.iter().all(|name| *name == ApiConnections::NAME), "{names:?}");
         !names.is_empty()
     }
 
@@ -198,11 +200,11 @@ mod tests {
     fn planted_violations_are_found() {
         let scenario = scenario();
         let (runs, gone) = (server(&scenario, 0, ServerFact::Runs), server(&scenario, 0, ServerFact::Gone));
-        let stops = Record::Access(ID, AccessRecord::ClientGone(KUBELET));
+        let stops = Record::Access(ID, AccessRecord::ClientStopped(KUBELET));
         let node = scenario.kube.clusters[ID].nodes[NodeKey(1)].node;
         let power = |up| Record::NodePower { node, up };
-        let other = Connection::Open { server: 1, through: false };
-        let elsewhere = Connection::Open { server: 2, through: false };
+        let other = ConnectionState::Open { server: 1, through: false };
+        let elsewhere = ConnectionState::Open { server: 2, through: false };
         let rows: [Row; 20] = [
             (
                 "goes elsewhere with its server",
@@ -219,15 +221,15 @@ mod tests {
             ("opens to one that is gone", vec![(1, gone.clone()), (2, has(OPEN))], true),
             ("opens to one that runs again", vec![(1, gone.clone()), (2, runs), (3, has(OPEN))], false),
             ("opens to one that never ran", vec![(1, has(elsewhere))], true),
-            ("silent for 45 s", vec![(1, has(OPEN)), (2, has(SILENT)), (47, has(Connection::None))], false),
-            ("silent for longer", vec![(1, has(OPEN)), (2, has(SILENT)), (48, has(Connection::None))], true),
+            ("silent for 45 s", vec![(1, has(OPEN)), (2, has(SILENT)), (47, has(ConnectionState::None))], false),
+            ("silent for longer", vec![(1, has(OPEN)), (2, has(SILENT)), (48, has(ConnectionState::None))], true),
             ("silent for ever", vec![(1, has(OPEN)), (2, has(SILENT)), (48, finds(Health::Unhealthy))], true),
-            ("silent from the start", vec![(1, has(Connection::None)), (2, has(SILENT))], true),
+            ("silent from the start", vec![(1, has(ConnectionState::None)), (2, has(SILENT))], true),
             ("as before", vec![(1, has(OPEN)), (2, has(OPEN))], true),
-            ("starts again", vec![(1, has(OPEN)), (2, stops.clone()), (3, has(Connection::None)), (4, has(OPEN))], false),
+            ("starts again", vec![(1, has(OPEN)), (2, stops.clone()), (3, has(ConnectionState::None)), (4, has(OPEN))], false),
             ("stops twice", vec![(1, has(OPEN)), (2, stops.clone()), (3, stops.clone())], true),
             ("goes on though it has stopped", vec![(1, has(OPEN)), (2, stops.clone()), (3, has(SILENT))], true),
-            ("works without power", vec![(1, has(OPEN)), (2, power(false)), (2, has(Connection::None))], true),
+            ("works without power", vec![(1, has(OPEN)), (2, power(false)), (2, has(ConnectionState::None))], true),
             ("stops without power", vec![(1, has(OPEN)), (2, power(false)), (2, stops), (9, power(true)), (9, has(OPEN))], false),
             ("healthy and unhealthy by turns", vec![(1, finds(Health::Unhealthy)), (2, finds(Health::Healthy))], false),
             ("healthy again and again", vec![(1, finds(Health::Healthy))], true),

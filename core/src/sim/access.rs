@@ -1,14 +1,14 @@
-//! Kubernetes and the ways to its API servers: each follows the other.
+//! Kubernetes and API access, wired to each other.
 //!
 //! ```text
-//!  servers, clients --seen--> ways --route of a client--> kubelets, elections
-//!  hosts, paths, faults of balancers --^
+//!  API servers, clients --ApiView--> API access --route of each client--> kubelets, elections
+//!  hosts, paths, faults of balancers -----^
 //! ```
 
 use crate::access::Access;
+use crate::access::cluster::ApiView;
 use crate::access::ctx::AccessCtx;
 use crate::access::server::ServerView;
-use crate::access::way::Seen;
 use crate::ids::KubeClusterId;
 use crate::kube::Kube;
 use crate::kube::api::Running;
@@ -37,7 +37,7 @@ impl Simulation {
         result
     }
 
-    /// Has the ways to API servers do something; those whose clients go elsewhere follow.
+    /// Has API access do something; clusters with a client whose route changes are notified.
     pub(super) fn access(&mut self, act: impl FnOnce(&mut Access, &mut AccessCtx<'_>)) {
         let mut routes_changed = Vec::new();
         let Self { now, stepping, scenario, network, fx, .. } = self;
@@ -55,8 +55,8 @@ impl Simulation {
         }
     }
 
-    /// What the ways to a cluster's API servers see of it.
-    fn seen(&self, cluster: KubeClusterId) -> Seen {
+    /// The API servers of a cluster and their clients.
+    fn api_view(&self, cluster: KubeClusterId) -> ApiView {
         let cluster = self.kube.cluster(cluster);
         let view = |server: Running<'_>| ServerView {
             key: server.key,
@@ -65,22 +65,22 @@ impl Simulation {
             answers: server.answers,
             readyz: server.readyz,
         };
-        Seen { servers: cluster.api().servers().map(view).collect(), clients: cluster.api_clients().collect() }
+        ApiView { servers: cluster.api().servers().map(view).collect(), clients: cluster.api_clients().collect() }
     }
 
-    /// Servers or clients of clusters may be others than before.
+    /// API servers or their clients may have changed.
     pub(super) fn servers_changed(&mut self) {
         for cluster in std::mem::take(&mut self.fx.kube.servers_changed) {
-            let seen = self.seen(cluster);
-            self.access(|access, ctx| access.follow(cluster, &seen, ctx));
+            let view = self.api_view(cluster);
+            self.access(|access, ctx| access.servers_changed(cluster, &view, ctx));
         }
     }
 
-    /// Whoever asks an API server may find another way.
+    /// Hosts or paths have changed: clients may reach other API servers.
     pub(super) fn paths_changed(&mut self) {
         for cluster in self.access.clusters().collect::<Vec<_>>() {
-            let seen = self.seen(cluster);
-            self.access(|access, ctx| access.network_changed(cluster, &seen, ctx));
+            let view = self.api_view(cluster);
+            self.access(|access, ctx| access.network_changed(cluster, &view, ctx));
         }
     }
 }

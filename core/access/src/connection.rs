@@ -1,0 +1,126 @@
+//! Connections from clients to API servers, straight or through a load balancer: what a dial meets, and what has become of an open one.
+
+use std::collections::BTreeMap;
+
+use crate::balancer::health::Health;
+use crate::reply::Reply;
+use crate::server::Server;
+use crate::target::Balancer;
+use zonefall_kernel::rng::Draw;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::access::{Established, LoadBalancer, Loopback};
+
+/// An open connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Connection {
+    /// Key of the server.
+    pub(crate) server: u32,
+    /// Number of the server's process.
+    process: u32,
+    /// Node of the balancer that it goes through; `None`: it is straight.
+    pub(crate) through: Option<u8>,
+}
+
+/// What clients see: servers, balancer and paths at this time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientCtx<'a> {
+    pub(crate) now: Time,
+    pub(crate) net: &'a Network,
+    pub(crate) servers: &'a BTreeMap<u32, Server>,
+    pub(crate) balancer: &'a Balancer,
+    pub(crate) spec: &'a LoadBalancer,
+}
+
+impl ClientCtx<'_> {
+    /// Time of the way from a host to a server and back.
+    fn straight(&self, from: HostId, key: u32) -> Reply<Duration> {
+        match self.balancer.host(key) {
+            Some(host) if self.net.is_powered(host) && self.net.is_open(from, host) => {
+                let listens = self.servers.get(&key).is_some_and(|server| server.view.listens);
+                if listens { Reply::Accepted(self.net.round_trip(from, host)) } else { Reply::Refused }
+            }
+            _ => Reply::Silence,
+        }
+    }
+
+    fn connect(&self, reply: Reply<Duration>, server: u32, through: Option<u8>) -> Reply<Connection> {
+        match reply {
+            Reply::Accepted(_) => Reply::Accepted(Connection { server, process: self.servers[&server].process, through }),
+            Reply::Refused => Reply::Refused,
+            Reply::Silence => Reply::Silence,
+        }
+    }
+
+    /// A client on a host dials a server.
+    pub(crate) fn dial_server(&self, from: HostId, key: u32) -> Reply<Connection> {
+        self.connect(self.straight(from, key), key, None)
+    }
+
+    /// Addresses of the original host, in the order in which they are dialled: the nodes of the balancer, in random order. `None`: the
+    /// client's host reaches its own server instead, or the name does not resolve.
+    pub(crate) fn addresses(&self, from: HostId, draw: &mut Draw) -> Option<Vec<u8>> {
+        let stays = self.spec.loopback == Loopback::StaysOnHost && self.balancer.on_host(from).is_some();
+        if stays || self.balancer.is_removed() {
+            return None;
+        }
+        let mut nodes: Vec<u8> = self.balancer.nodes().collect();
+        for k in (1..nodes.len()).rev() {
+            nodes.swap(k, draw.below(k as u64 + 1) as usize);
+        }
+        Some(nodes)
+    }
+
+    /// A client on a host dials the original host where that has no [addresses](Self::addresses).
+    pub(crate) fn dial_without_addresses(&self, from: HostId) -> Reply<Connection> {
+        let own = self.balancer.on_host(from).filter(|_| self.spec.loopback == Loopback::StaysOnHost);
+        own.map_or(Reply::Refused, |key| self.dial_server(from, key))
+    }
+
+    /// A client on a host dials a node of the balancer.
+    pub(crate) fn dial_node(&self, from: HostId, node: u8, draw: &mut Draw) -> Reply<Connection> {
+        if self.balancer.is_removed() {
+            return Reply::Refused;
+        }
+        if !self.balancer.is_open(node, from, self.net) {
+            return Reply::Silence;
+        }
+        let choice = self.balancer.choice(node, self.spec, self.net);
+        if choice.is_empty() {
+            return Reply::Refused;
+        }
+        let key = choice[draw.below(choice.len() as u64) as usize];
+        if self.spec.loopback == Loopback::Fails && self.balancer.host(key) == Some(from) {
+            return Reply::Silence;
+        }
+        self.connect(self.balancer.reach(node, key, self.servers, self.net), key, Some(node))
+    }
+
+    /// What has become of a connection of a client on a host; while it is open, the time of the way there and back.
+    pub(crate) fn state(&self, from: HostId, connection: Connection) -> Reply<Duration> {
+        let key = connection.server;
+        let reply = match connection.through {
+            None => self.straight(from, key),
+            Some(_) if self.balancer.is_removed() => Reply::Refused,
+            Some(node) if self.balancer.is_open(node, from, self.net) => {
+                // A target that the node would still choose (fail open) keeps its connections.
+                let unhealthy = self.balancer.health(node, key) == Health::Unhealthy
+                    && !self.balancer.choice(node, self.spec, self.net).contains(&key);
+                match self.balancer.reach(node, key, self.servers, self.net) {
+                    _ if unhealthy && self.spec.established == Established::Reset => Reply::Refused,
+                    _ if unhealthy && self.spec.established == Established::Silent => Reply::Silence,
+                    Reply::Accepted(way) => {
+                        Reply::Accepted(way + self.balancer.way_to(node, from, self.net) + self.spec.hop_latency * 2)
+                    }
+                    other => other,
+                }
+            }
+            Some(_) => Reply::Silence,
+        };
+        let is_same = self.servers.get(&key).is_some_and(|server| server.process == connection.process);
+        match reply {
+            Reply::Accepted(_) if !is_same => Reply::Refused,
+            other => other,
+        }
+    }
+}

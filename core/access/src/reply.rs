@@ -1,0 +1,12 @@
+//! What the other side of a connection replies.
+
+/// How the other side replies to packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reply<T> {
+    /// The connection is accepted, or open.
+    Accepted(T),
+    /// The connection is refused or reset (RST) at once: the kernel of a living host replies for a process that does not run.
+    Refused,
+    /// No packet comes back.
+    Silence,
+}
