@@ -21,7 +21,6 @@ use crate::record::ConnectionState;
 use crate::reply::Reply;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::Route;
 use zonefall_network::HostId;
 
@@ -112,7 +111,6 @@ pub(crate) struct Client {
     /// Added to each of its timers. Without it they would fire at the very moment of other events that come at whole seconds: renewals of
     /// leases, checks of the balancer.
     jitter: Duration,
-    pub(crate) timer: Timer,
 }
 
 impl Client {
@@ -125,7 +123,7 @@ impl Client {
         now: Time,
     ) -> Self {
         let jitter = Duration::from_nanos(1 + draws.draw(0).below(MAX_JITTER.as_nanos() - 1));
-        Self { host, timings, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, jitter, timer: Timer::new() }
+        Self { host, timings, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, jitter }
     }
 
     /// Host that it runs on.

@@ -16,6 +16,7 @@ use crate::server::{Server, ServerView};
 use crate::target::{Balancer, Checked};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::{ApiClient, Route};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::access::{Alternatives, ApiAccess, LoadBalancer};
@@ -48,6 +49,10 @@ pub struct ClusterAccess {
     servers: BTreeMap<u32, Server>,
     endpoints: Endpoints,
     clients: BTreeMap<ApiClient, Client>,
+    /// Fire when servers read endpoints that have changed. They outlive the processes of servers, and those of clients theirs: to a new
+    /// timer an event of the process before might be its own.
+    refresh_timers: BTreeMap<u32, Timer>,
+    client_timers: BTreeMap<ApiClient, Timer>,
     /// Processes of servers started so far.
     processes: u32,
     /// Clients started so far.
@@ -71,6 +76,8 @@ impl ClusterAccess {
             servers: BTreeMap::new(),
             endpoints: Endpoints::new(access.alternatives.unwrap_or(Alternatives::Text)),
             clients: BTreeMap::new(),
+            refresh_timers: BTreeMap::new(),
+            client_timers: BTreeMap::new(),
             processes: 0,
             joined: 0,
             view: ApiView::default(),
@@ -175,17 +182,20 @@ impl ClusterAccess {
                 }
             }
             AccessEvent::Client { client, generation } => {
-                if self.clients.get_mut(&client).is_some_and(|one| one.timer.fires(generation)) {
+                if self.client_timers.get_mut(&client).is_some_and(|timer| timer.fires(generation)) {
                     self.update_client(client, ctx);
                 }
             }
             AccessEvent::Refresh { server, generation } => {
                 let endpoints = self.endpoints.listed();
-                let Some(it) = self.servers.get_mut(&server).filter(|it| it.refresh.is_due(generation)) else { return };
+                let Some(timer) = self.refresh_timers.get_mut(&server).filter(|timer| timer.is_due(generation)) else { return };
+                timer.cancel();
+                let it = self.servers.get_mut(&server).expect("its timer ends with it");
                 if !it.view.answers {
-                    let (at, generation) = it.refresh.rearm(Some(it.next_refresh(ctx.now))).expect("it is a later time");
+                    let at = it.next_refresh(ctx.now);
+                    let generation = timer.arm(at);
                     ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server, generation }));
-                } else if it.refresh.fires(generation) && it.read(endpoints) {
+                } else if it.read(endpoints) {
                     self.update_clients(ctx);
                 }
             }
@@ -207,6 +217,7 @@ impl ClusterAccess {
         let gone: Vec<u32> = self.servers.keys().copied().filter(|key| !runs(key)).collect();
         for key in gone {
             self.servers.remove(&key);
+            self.refresh_timers.entry(key).or_default().cancel();
             self.endpoints.stopped(key, now);
         }
         for view in &view.servers {
@@ -233,8 +244,11 @@ impl ClusterAccess {
             // A server that has just started reads them with its first request. A server that etcd does not answer keeps its list.
             if (is_new || server.list().is_empty()) && server.view.answers {
                 server.read(endpoints);
-            } else if changed && let Some((at, generation)) = server.refresh.rearm(Some(server.next_refresh(ctx.now))) {
-                ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server: *key, generation }));
+            } else if changed {
+                let timer = self.refresh_timers.entry(*key).or_default();
+                if let Some((at, generation)) = timer.rearm(Some(server.next_refresh(ctx.now))) {
+                    ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server: *key, generation }));
+                }
             }
         }
     }
@@ -248,6 +262,7 @@ impl ClusterAccess {
             .collect();
         for id in gone {
             self.clients.remove(&id);
+            self.client_timers.entry(id).or_default().cancel();
             ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
         }
         for &(id, host) in &view.clients {
@@ -309,7 +324,7 @@ impl ClusterAccess {
             ctx.routes_changed.push(*cluster);
         }
         let next = client.next_due(ctx.now);
-        if let Some((at, generation)) = client.timer.rearm(next) {
+        if let Some((at, generation)) = self.client_timers.entry(id).or_default().rearm(next) {
             ctx.out.schedule(at, (*cluster, AccessEvent::Client { client: id, generation }));
         }
     }

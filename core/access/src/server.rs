@@ -3,7 +3,6 @@
 use crate::alt_svc::advertiser::{Advertiser, KEEP};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::Time;
-use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;
 
 /// What Kubernetes says of an API server.
@@ -29,15 +28,13 @@ pub(crate) struct Server {
     pub(crate) process: u32,
     advertiser: Advertiser<u32>,
     refreshes: Periodic,
-    /// Fires when it reads endpoints that have changed.
-    pub(crate) refresh: Timer,
 }
 
 impl Server {
     /// A server whose requests have come so regularly that it reads the endpoints at even intervals from `first` on.
     pub(crate) fn new(view: ServerView, process: u32, first: Time) -> Self {
         let (advertiser, refreshes) = (Advertiser::default(), Periodic::new(first, KEEP));
-        Self { view, process, advertiser, refreshes, refresh: Timer::new() }
+        Self { view, process, advertiser, refreshes }
     }
 
     /// When it reads the endpoints next.
