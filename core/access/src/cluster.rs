@@ -37,6 +37,8 @@ pub struct ApiView {
     pub servers: Vec<ServerView>,
     /// Programs that run, and their hosts.
     pub clients: Vec<(ApiClient, HostId)>,
+    /// Term of the leader of its etcd; `None`: there is none.
+    pub etcd_term: Option<u64>,
 }
 
 /// API access of one cluster.
@@ -148,6 +150,7 @@ impl ClusterAccess {
     /// Servers, clients, hosts or paths may have changed.
     pub(crate) fn update(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
         let is_new = std::mem::take(&mut self.is_new);
+        self.endpoints.etcd_leads(view.etcd_term, ctx.now);
         self.update_servers(view, is_new, ctx.now);
         self.update_endpoints(is_new, ctx);
         self.join_clients(view, is_new, ctx);

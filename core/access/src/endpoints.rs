@@ -3,6 +3,7 @@
 //! ```text
 //!  code (lease): server --renews its lease (15 s) every 10 s, and writes down whose leases hold--> endpoints
 //!                crashes --its lease expires--> next write of another server: removed, 5 to 25 s after the crash
+//!                etcd elects a leader --all leases hold for their whole time again--> removed later
 //!  text (ready): servers whose /readyz succeeds
 //! ```
 //!
@@ -15,9 +16,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_scenario::access::Alternatives;
-
-/// A server's lease holds for so long after a renewal.
-const LEASE: Duration = Duration::from_secs(15);
+use zonefall_scenario::kube::usage::Lease;
 
 /// A server renews its lease and writes the endpoints this often.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(10);
@@ -31,6 +30,8 @@ pub struct Endpoints {
     renewals: BTreeMap<u32, Periodic>,
     /// Servers that have crashed and are still listed, and when their leases expire.
     expiring: BTreeMap<u32, Time>,
+    /// Term of etcd's leader, without which no lease expires.
+    term: Option<u64>,
     /// Fires when the first of these is removed.
     pub(crate) timer: Timer,
 }
@@ -45,7 +46,7 @@ pub(crate) struct Running {
 impl Endpoints {
     /// None listed yet.
     pub(crate) const fn new(rules: Alternatives) -> Self {
-        Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), expiring: BTreeMap::new(), timer: Timer::new() }
+        Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), expiring: BTreeMap::new(), term: None, timer: Timer::new() }
     }
 
     /// Keys of the servers that are listed, in their order.
@@ -62,12 +63,21 @@ impl Endpoints {
     /// A server has crashed.
     pub(crate) fn stopped(&mut self, key: u32, now: Time) {
         let Some(renewals) = self.renewals.remove(&key) else { return };
-        let expires = renewals.before(now).map_or(now, |last| last + LEASE).max(now);
+        let expires = renewals.before(now).map_or(now, |last| last + Lease::ApiServer.ttl()).max(now);
         self.expiring.insert(key, expires);
     }
 
-    /// When a server removes another one whose lease expires then; `None`: no server runs.
+    /// etcd's leader has this term, or there is none. A new one extends all leases (`lease/lessor.go`, `Promote`).
+    pub(crate) fn etcd_leads(&mut self, term: Option<u64>, now: Time) {
+        if term.is_some() && term != self.term {
+            self.expiring.values_mut().for_each(|expires| *expires = now + Lease::ApiServer.ttl());
+        }
+        self.term = term;
+    }
+
+    /// When a server removes another one whose lease expires then; `None`: no server runs, or etcd has no leader.
     fn written(&self, expires: Time) -> Option<Time> {
+        self.term?;
         self.renewals.values().map(|other| other.at_or_after(expires)).min()
     }
 
@@ -111,6 +121,7 @@ mod tests {
     #[test]
     fn crashed_server_is_listed_until_its_lease_is_over_and_another_writes() {
         let mut endpoints = Endpoints::new(Alternatives::Code);
+        endpoints.etcd_leads(Some(1), secs(0));
         endpoints.started(0, secs(3));
         endpoints.started(1, secs(7));
         assert!(endpoints.update(&running(&[0, 1]), secs(100)));
@@ -121,6 +132,23 @@ mod tests {
         assert!(!endpoints.update(&running(&[1]), secs(126)));
         assert!(endpoints.update(&running(&[1]), secs(127)));
         assert_eq!(endpoints.listed(), [1]);
+    }
+
+    #[test]
+    fn new_leader_of_etcd_extends_leases_and_without_one_none_expires() {
+        let mut endpoints = Endpoints::new(Alternatives::Code);
+        endpoints.etcd_leads(Some(1), secs(0));
+        endpoints.started(0, secs(3));
+        endpoints.started(1, secs(7));
+        endpoints.update(&running(&[0, 1]), secs(100));
+        endpoints.stopped(0, secs(110));
+        endpoints.etcd_leads(None, secs(112));
+        assert_eq!((endpoints.update(&running(&[1]), secs(127)), endpoints.next_removal()), (false, None));
+        endpoints.etcd_leads(Some(2), secs(128));
+        // The lease holds until 143 s; server 1 writes at 147 s.
+        assert_eq!(endpoints.next_removal(), Some(secs(147)));
+        endpoints.etcd_leads(Some(2), secs(140));
+        assert_eq!(endpoints.next_removal(), Some(secs(147)), "the same leader");
     }
 
     #[test]

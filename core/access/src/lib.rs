@@ -30,29 +30,30 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::{ApiView, ClusterAccess};
 use ctx::AccessCtx;
 use event::AccessEvent;
 use zonefall_kube::ctx::{ApiClient, ApiPath, Route};
-use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId, TiVec};
+use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
 use zonefall_scenario::{Fault, Scenario};
 
 /// API access of all clusters that have some ([`zonefall_scenario::kube::KubeClusterSpec::access`]).
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Shared with clones as long as neither changes them.
-    clusters: TiVec<KubeClusterId, Option<Arc<ClusterAccess>>>,
+    clusters: BTreeMap<KubeClusterId, Arc<ClusterAccess>>,
 }
 
 impl Access {
     /// API access without servers and clients: [`Access::servers_changed`] adds them.
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
         let access = |(id, cluster): (KubeClusterId, &zonefall_scenario::kube::KubeClusterSpec)| {
-            cluster.access.map(|access| Arc::new(ClusterAccess::new(id, access, scenario, seed)))
+            Some((id, Arc::new(ClusterAccess::new(id, cluster.access?, scenario, seed))))
         };
-        Self { clusters: scenario.kube.clusters.iter_enumerated().map(access).collect() }
+        Self { clusters: scenario.kube.clusters.iter_enumerated().filter_map(access).collect() }
     }
 
     /// Servers or clients may have changed.
@@ -72,24 +73,23 @@ impl Access {
 
     /// A load balancer is hit by a fault, or no longer (`begins`).
     pub fn fault(&mut self, balancer: BalancerId, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
-        let uses = |access: &Option<Arc<ClusterAccess>>| access.as_ref().is_some_and(|access| access.balancer_id() == balancer);
-        if let Some(cluster) = self.clusters.iter().position(uses) {
-            self.with(KubeClusterId::from(cluster), |access| access.fault(id, fault, begins, ctx));
+        if let Some(access) = self.clusters.values_mut().find(|access| access.balancer_id() == balancer) {
+            Arc::make_mut(access).fault(id, fault, begins, ctx);
         }
     }
 
     /// Clusters with API access.
     pub fn clusters(&self) -> impl Iterator<Item = KubeClusterId> {
-        self.clusters.iter_enumerated().filter(|(_, access)| access.is_some()).map(|(id, _)| id)
+        self.clusters.keys().copied()
     }
 
     /// API access of a cluster.
     pub fn cluster(&self, cluster: KubeClusterId) -> Option<&ClusterAccess> {
-        self.clusters[cluster].as_deref()
+        self.clusters.get(&cluster).map(Arc::as_ref)
     }
 
     fn with(&mut self, cluster: KubeClusterId, act: impl FnOnce(&mut ClusterAccess)) {
-        if let Some(access) = &mut self.clusters[cluster] {
+        if let Some(access) = self.clusters.get_mut(&cluster) {
             act(Arc::make_mut(access));
         }
     }
@@ -97,6 +97,6 @@ impl Access {
 
 impl ApiPath for Access {
     fn route(&self, cluster: KubeClusterId, client: ApiClient) -> Route {
-        self.clusters[cluster].as_ref().map_or(Route::Nearest, |access| access.route(client))
+        self.clusters.get(&cluster).map_or(Route::Nearest, |access| access.route(client))
     }
 }

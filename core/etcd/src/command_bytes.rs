@@ -17,14 +17,15 @@ pub enum WatchScope {
 /// Bytes a key and its value take in the database besides themselves: revision key, numbers, page overhead (assumed).
 const DATABASE_OVERHEAD: u64 = 64;
 
-/// What a command does to the database when it is applied. What supersedes nothing is what creates; a lease ends by itself.
+/// What a command does to the database when it is applied. What supersedes nothing is what creates.
 pub fn database_growth(command: Command) -> Growth {
     let own = stored_bytes(command) + DATABASE_OVERHEAD;
     let (grows, supersedes) = match command {
         Command::Empty | Command::Conf(_) | Command::Compact | Command::CompactAll | Command::Alarm(_) | Command::Disarm => {
             (0, 0)
         }
-        Command::Grant => (DATABASE_OVERHEAD, DATABASE_OVERHEAD),
+        Command::Grant => (DATABASE_OVERHEAD, 0),
+        Command::Revoke { grows, supersedes } => (grows.into(), supersedes.into()),
         Command::Delete { keys, .. } => {
             let tombstones = stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD;
             (tombstones, tombstones)
@@ -36,6 +37,20 @@ pub fn database_growth(command: Command) -> Growth {
         Command::Flowing { grows, supersedes, .. } => (grows.into(), supersedes.into()),
     };
     Growth { grows, supersedes }
+}
+
+/// What the end of a lease does to the database, whose grant, or a key of which, was such a command. (The lease's own record is deleted
+/// without a revision.)
+pub fn expiry_growth(command: Command) -> Growth {
+    let own = stored_bytes(command) + DATABASE_OVERHEAD;
+    match command {
+        Command::Grant => Growth { grows: 0, supersedes: DATABASE_OVERHEAD },
+        Command::Txn { key_bytes, .. } => {
+            let tombstone = u64::from(key_bytes) + DATABASE_OVERHEAD;
+            Growth { grows: tombstone, supersedes: own + tombstone }
+        }
+        _ => Growth::default(),
+    }
 }
 
 /// What a command counts for when there is room for it or not (`storage/quota.go`, `Cost`): more than it takes. Deletes, compactions and
@@ -54,6 +69,7 @@ pub const fn quota_cost(command: Command) -> u64 {
         Command::Empty
         | Command::Txn { change: Change::Delete, .. }
         | Command::Delete { .. }
+        | Command::Revoke { .. }
         | Command::Conf(_)
         | Command::Compact
         | Command::CompactAll
@@ -89,6 +105,7 @@ pub fn stored_bytes(command: Command) -> u64 {
         Command::Empty
         | Command::Conf(_)
         | Command::Grant
+        | Command::Revoke { .. }
         | Command::Compact
         | Command::CompactAll
         | Command::Alarm(_)

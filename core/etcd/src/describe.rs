@@ -39,7 +39,7 @@ impl EtcdCluster {
                 let cluster = &scenario.etcd[self.id].name;
                 format!("API servers write to {cluster}")
             }),
-            EtcdEvent::Quota(_) => None,
+            EtcdEvent::Quota(_) | EtcdEvent::Leases(_) => None,
             EtcdEvent::Passive { timer, generation } => {
                 self.is_due(timer, generation).then(|| self.describe_timer(timer, scenario))
             }

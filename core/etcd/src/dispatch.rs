@@ -24,6 +24,7 @@ impl EtcdCluster {
             EtcdEvent::JoinStep { member, generation } => self.join_step(member, generation, ctx),
             EtcdEvent::Flow(generation) => self.flow_due(generation, ctx),
             EtcdEvent::Quota(generation) => self.quota_due(generation, ctx),
+            EtcdEvent::Leases(generation) => self.leases_due(generation, ctx),
             EtcdEvent::Passive { timer, generation } => self.fire_timer(timer, generation, ctx),
             EtcdEvent::Request(_) | EtcdEvent::Work { .. } => unreachable!("the run loop adds the operation"),
         }

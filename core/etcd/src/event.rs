@@ -59,6 +59,8 @@ pub enum EtcdEvent {
     Flow(Generation),
     /// What flows may have filled a database.
     Quota(Generation),
+    /// Leases are extended, or end.
+    Leases(Generation),
     /// Something of an active-passive cluster is due.
     Passive {
         /// What is due.

@@ -1,31 +1,17 @@
 //! What flows into the log of a cluster, and how far it has come. [`flowing`](crate::flowing) enters it.
 
 use crate::database::{Database, Growth};
+use crate::lessor::Lessor;
 use crate::raft::entry::Command;
 use crate::raft::quorum::Members;
+use crate::write_rate::{UNIT, WriteRate};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 
-/// What flows into a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteRate {
-    /// Writes in a million seconds.
-    pub per_million_s: u64,
-    /// Bytes of one, encoded as a request: the average.
-    pub request_bytes: u32,
-    /// What one does to the database: the average.
-    pub growth: Growth,
-    /// Somebody compacts.
-    pub compacts: bool,
-}
-
 /// `--etcd-compaction-interval` of kube-apiserver.
 pub(super) const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
-
-/// A millionth of a write each second, in a nanosecond.
-pub(super) const UNIT: u128 = 1_000_000_000_000_000;
 
 /// How what flows gets into logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +31,9 @@ pub(super) const PATIENCE: u8 = 5;
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) rate: WriteRate,
+    pub(super) lessor: Lessor,
+    /// What flows now: the rate without leases that do not end yet, and one of these writes.
+    now: (u64, Command),
     pub(super) compactions: Periodic,
     /// Until then it is in logs, or lost.
     pub(super) since: Time,
@@ -65,6 +54,8 @@ impl Flow {
         let rest = u128::from(phases.draw(1).below(UNIT as u64));
         Self {
             rate: WriteRate::default(),
+            lessor: Lessor::default(),
+            now: (0, Command::Flowing { request_bytes: 0, grows: 0, supersedes: 0 }),
             compactions: Periodic::new(Time::from_nanos(phase), COMPACTION_INTERVAL),
             since: Time::ZERO,
             rest,
@@ -80,15 +71,28 @@ impl Flow {
         self.flowed
     }
 
+    /// The rate, or whether leases end, is another from now on.
+    pub(super) fn update(&mut self) {
+        self.lessor.update(&self.rate);
+        let writes = self.lessor.flowing(&self.rate);
+        let (request_bytes, Growth { grows, supersedes }) = writes.mean();
+        let command =
+            Command::Flowing { request_bytes: request_bytes as u32, grows: grows as u32, supersedes: supersedes as u32 };
+        self.now = (writes.count, command);
+    }
+
     pub(super) const fn command(&self) -> Command {
-        let WriteRate { request_bytes, growth, .. } = self.rate;
-        let (grows, supersedes) = (growth.grows as u32, growth.supersedes as u32);
-        Command::Flowing { request_bytes, grows, supersedes }
+        self.now.1
+    }
+
+    const fn growth(&self) -> Growth {
+        let Command::Flowing { grows, supersedes, .. } = self.now.1 else { unreachable!() };
+        Growth { grows: grows as u64, supersedes: supersedes as u64 }
     }
 
     /// In parts of a write.
     fn parts(&self, until: Time) -> u128 {
-        self.rest + u128::from(self.rate.per_million_s) * u128::from(until.since(self.since).as_nanos())
+        self.rest + u128::from(self.now.0) * u128::from(until.since(self.since).as_nanos())
     }
 
     /// Whole writes that are due.
@@ -110,7 +114,7 @@ impl Flow {
 
     /// When the next write is due, or a compaction.
     pub(super) fn next(&self) -> Option<Time> {
-        let rate = u128::from(self.rate.per_million_s);
+        let rate = u128::from(self.now.0);
         let write = (rate > 0).then(|| self.since + Duration::from_nanos(UNIT.saturating_sub(self.rest).div_ceil(rate) as u64));
         let compaction = self.rate.compacts.then(|| self.compactions.after(self.since));
         write.into_iter().chain(compaction).min()
@@ -118,14 +122,14 @@ impl Flow {
 
     /// How long what flows takes to write so much, at least one write.
     pub(super) fn time_to_write(&self, bytes: u64) -> Option<Duration> {
-        let (rate, grows) = (u128::from(self.rate.per_million_s), self.rate.growth.grows);
+        let (rate, grows) = (u128::from(self.now.0), self.growth().grows);
         let writes = u128::from(bytes.checked_div(grows)?.max(1));
         let ns = (writes * UNIT).checked_div(rate)?;
         Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.rate.per_million_s == 0 && !self.rate.compacts
+        self.rate.writes.count == 0 && !self.rate.compacts
     }
 
     /// A database once what is due has been written to it, and compacted. While the NOSPACE alarm is on both are refused: API servers put
@@ -140,7 +144,7 @@ impl Flow {
         let mut compactions = 0;
         while last.is_some_and(|last| at <= last) {
             let due = self.due(at);
-            database.write(self.rate.growth.times(due - written));
+            database.write(self.growth().times(due - written));
             database.compact();
             written = due;
             compactions += 1;
@@ -149,11 +153,11 @@ impl Flow {
                 // From here on each interval is like the one before.
                 let before = Time::from_nanos(last.as_nanos() - COMPACTION_INTERVAL.as_nanos());
                 let due = self.due(before);
-                database.write_compacted(self.rate.growth.times(due - written));
+                database.write_compacted(self.growth().times(due - written));
                 (at, written) = (last, due);
             }
         }
-        database.write(self.rate.growth.times(self.due(until) - written));
+        database.write(self.growth().times(self.due(until) - written));
         database
     }
 }

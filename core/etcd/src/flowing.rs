@@ -16,10 +16,11 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::database::{Database, Growth};
 use crate::event::EtcdEvent;
-use crate::flow::{COMPACTION_INTERVAL, Mode, PATIENCE, UNIT, WriteRate};
+use crate::flow::{COMPACTION_INTERVAL, Mode, PATIENCE};
 use crate::raft::entry::{Command, Token};
 use crate::raft::quorum::Members;
 use crate::record::{EtcdRecord, RaftRecord};
+use crate::write_rate::{UNIT, WriteRate};
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
 
@@ -35,13 +36,18 @@ impl EtcdCluster {
         if ctx.now == Time::ZERO {
             self.settle_in(rate.compacts, whole);
         }
-        if rate == self.flow.rate {
-            return;
+        if rate != self.flow.rate {
+            self.flow_anew(rate, ctx);
         }
+    }
+
+    /// This flows from now on, but for leases that do not end yet.
+    pub(super) fn flow_anew(&mut self, rate: WriteRate, ctx: &mut EtcdCtx<'_>) {
         self.resume(ctx);
         self.enter_flow(ctx);
         self.flow.carry(ctx.now);
         self.flow.rate = rate;
+        self.flow.update();
         match self.flow.mode {
             Mode::Disturbed => self.arm_flow(ctx),
             Mode::Steady { .. } if !self.flows_easily() => self.disturb(ctx),
@@ -75,7 +81,7 @@ impl EtcdCluster {
 
     /// Whether anything flows.
     pub(super) const fn flows(&self) -> bool {
-        self.flow.rate.per_million_s > 0
+        self.flow.rate.writes.count > 0
     }
 
     /// Whether what flows costs no messages now.
@@ -224,6 +230,45 @@ impl EtcdCluster {
             self.after(leader, ctx);
         }
         self.arm_flow(ctx);
+    }
+
+    /// A member was elected: leases are extended, after what is happening now.
+    pub(super) fn extend_leases(&mut self, ctx: &mut EtcdCtx<'_>) {
+        if self.flow.lessor.has_leases() {
+            self.flow.lessor.has_new_leader = true;
+            self.arm_leases(Some(ctx.now), ctx);
+        }
+    }
+
+    fn arm_leases(&mut self, at: Option<Time>, ctx: &mut EtcdCtx<'_>) {
+        if let Some((at, generation)) = self.flow.lessor.timer.rearm(at) {
+            ctx.schedule(at, self.id, EtcdEvent::Leases(generation));
+        }
+    }
+
+    /// Leases are extended, or those that were end.
+    pub(super) fn leases_due(&mut self, generation: Generation, ctx: &mut EtcdCtx<'_>) {
+        if !self.flow.lessor.timer.fires(generation) {
+            return;
+        }
+        let rate = self.flow.rate;
+        if std::mem::take(&mut self.flow.lessor.has_new_leader) {
+            self.flow.lessor.promote(self.options.election_timeout, ctx.now);
+            self.flow_anew(rate, ctx);
+        }
+        // Without a leader none ends: the next one extends them.
+        if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader)) {
+            let ended = self.flow.lessor.end(ctx.now);
+            if !ended.is_empty() {
+                self.flow_anew(rate, ctx);
+                self.touch(ctx);
+                for revoke in ended.into_iter().flat_map(|(count, revoke)| std::iter::repeat_n(revoke, count as usize)) {
+                    self.server_mut(leader).raft.propose(ctx.now, Token::NONE, revoke);
+                }
+                self.after(leader, ctx);
+            }
+        }
+        self.arm_leases(self.flow.lessor.next().filter(|at| *at > ctx.now), ctx);
     }
 
     /// The database of a member now.

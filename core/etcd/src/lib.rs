@@ -37,6 +37,7 @@ mod failover;
 pub mod flow;
 mod flowing;
 pub mod identity;
+mod lessor;
 pub mod lifecycle;
 pub mod member;
 pub mod membership;
@@ -59,6 +60,7 @@ mod space;
 pub mod transport;
 pub mod view;
 pub mod volume;
+pub mod write_rate;
 
 use zonefall_kernel::periodic::Stepping;
 pub use zonefall_scenario::options;

@@ -84,6 +84,7 @@ impl EtcdCluster {
             | EtcdEvent::ChangesDue
             | EtcdEvent::Flow(_)
             | EtcdEvent::Quota(_)
+            | EtcdEvent::Leases(_)
             | EtcdEvent::Passive { .. } => None,
         };
         let pause = member.and_then(|member| self.members[member as usize].pause.as_mut());

@@ -96,6 +96,7 @@ impl EtcdCluster {
         server.raft.out.notes = notes;
         if let Some(tick) = tick {
             self.members[index as usize].arm(ProcessTimer::HeartbeatTick, tick, ctx);
+            self.extend_leases(ctx);
         }
         if let Some(committed) = committed.filter(|committed| self.counts(index, *committed)) {
             self.committed = self.committed.max(committed);

@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::access::cluster::ApiView;
 use crate::access::ctx::AccessCtx;
 use crate::access::server::ServerView;
-use crate::ids::KubeClusterId;
+use crate::ids::{EtcdId, KubeClusterId};
 use crate::kube::Kube;
 use crate::kube::api::Running;
 use crate::kube::ctx::KubeCtx;
@@ -57,6 +57,8 @@ impl Simulation {
 
     /// The API servers of a cluster and their clients.
     fn api_view(&self, cluster: KubeClusterId) -> ApiView {
+        let etcd = &self.clusters[self.scenario.kube.clusters[cluster].etcd];
+        let etcd_term = etcd.leader().and_then(|leader| etcd.server(leader)).map(|server| server.raft.term);
         let cluster = self.kube.cluster(cluster);
         let view = |server: Running<'_>| ServerView {
             key: server.key,
@@ -65,7 +67,8 @@ impl Simulation {
             answers: server.answers,
             readyz: server.readyz,
         };
-        ApiView { servers: cluster.api().servers().map(view).collect(), clients: cluster.api_clients().collect() }
+        let (servers, clients) = (cluster.api().servers().map(view).collect(), cluster.api_clients().collect());
+        ApiView { servers, clients, etcd_term }
     }
 
     /// API servers or their clients may have changed.
@@ -74,6 +77,15 @@ impl Simulation {
             let view = self.api_view(cluster);
             self.access(|access, ctx| access.servers_changed(cluster, &view, ctx));
         }
+    }
+
+    /// The leader of an etcd cluster may have changed.
+    pub(super) fn etcd_leader_changed(&mut self, etcd: EtcdId) {
+        let Some(cluster) = self.access.clusters().find(|cluster| self.scenario.kube.clusters[*cluster].etcd == etcd) else {
+            return;
+        };
+        let view = self.api_view(cluster);
+        self.access(|access, ctx| access.servers_changed(cluster, &view, ctx));
     }
 
     /// Hosts or paths have changed: clients may reach other API servers.

@@ -365,6 +365,7 @@ impl Simulation {
                     client.network_changed(&mut ctx);
                 }
                 self.kube(|kube, ctx| kube.services_changed(id, ctx));
+                self.etcd_leader_changed(id);
             }
         }
     }

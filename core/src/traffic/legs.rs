@@ -13,10 +13,10 @@
 
 use crate::client::GRPC_OVERHEAD;
 use crate::etcd::codec;
-use crate::etcd::command_bytes::{WatchScope, database_growth, event_bytes, logged_bytes, stored_bytes};
-use crate::etcd::database::Growth;
+use crate::etcd::command_bytes::{WatchScope, database_growth, event_bytes, expiry_growth, logged_bytes, stored_bytes};
 use crate::etcd::raft::entry::{Command, Entry, Token};
 use crate::etcd::raft::message::{Kind, Message};
+use crate::etcd::write_rate::Writes;
 use crate::network::ledger::{Class, Volume};
 use crate::network::wire::Burst;
 use crate::scenario::Op;
@@ -64,6 +64,12 @@ pub struct Point {
     pub tls: bool,
 }
 
+impl Point {
+    fn message(self, kind: Kind) -> Message {
+        Message { term: self.term, commit: self.index, ..Message::new(kind, 0, 1) }
+    }
+}
+
 impl Leg {
     /// A message of a client and a server, or back: `body` bytes and what HTTP/2 puts around them.
     pub const fn framed([from, to]: [Part; 2], class: Class, body: u64, tls: bool) -> Self {
@@ -79,24 +85,33 @@ impl Leg {
     }
 }
 
+const fn entry(command: Command, term: u64) -> Entry {
+    Entry { term, chain: 0, token: Token::NONE, command }
+}
+
+/// What a leader and each other member send for an entry.
+pub fn replication(command: Command, at: Point) -> [Leg; 4] {
+    let append = Message { index: at.index, log_term: at.term, ..at.message(Kind::Append) };
+    let entries = Message { entries: entry(command, at.term).into(), ..append.clone() };
+    let answer = Message { index: at.index, commit: 0, ..at.message(Kind::AppendResponse) };
+    let to = |message| Leg::between([Part::Leader, Part::Other], message, at.tls);
+    let from = |message| Leg::between([Part::Other, Part::Leader], message, at.tls);
+    [to(&entries), from(&answer), to(&append), from(&answer)]
+}
+
 /// What an operation sends that is answered.
 pub fn legs(op: Op, at: Point) -> Vec<Leg> {
     use Part::{Leader, Other, Server, Target};
     let framed = |ends, class, body| Leg::framed(ends, class, body, at.tls);
     let raft = |ends, message: &Message| Leg::between(ends, message, at.tls);
-    let message = |kind| Message { term: at.term, commit: at.index, ..Message::new(kind, 0, 1) };
+    let message = |kind| at.message(kind);
     let mut legs = vec![framed([Server, Target], Class::EtcdRequest, codec::request_body(op))];
     if let Some(command) = Command::of(op) {
-        let entry = |term| Entry { term, chain: 0, token: Token::NONE, command };
         if !at.leads {
-            legs.push(raft([Target, Leader], &Message { entries: entry(0).into(), ..Message::new(Kind::Propose, 0, 1) }));
+            let proposal = Message { entries: entry(command, 0).into(), ..Message::new(Kind::Propose, 0, 1) };
+            legs.push(raft([Target, Leader], &proposal));
         }
-        let append = Message { index: at.index, log_term: at.term, ..message(Kind::Append) };
-        let answer = Message { index: at.index, commit: 0, ..message(Kind::AppendResponse) };
-        legs.push(raft([Leader, Other], &Message { entries: entry(at.term).into(), ..append.clone() }));
-        legs.push(raft([Other, Leader], &answer));
-        legs.push(raft([Leader, Other], &append));
-        legs.push(raft([Other, Leader], &answer));
+        legs.extend(replication(command, at));
     } else if matches!(op, Op::Range { linearizable: true, .. }) {
         let round = |kind| Message { context: 1, ..Message::new(kind, 0, 1) };
         if !at.leads {
@@ -118,9 +133,23 @@ pub fn event(op: Op) -> Option<u64> {
     Command::of(op).map(|command| event_bytes(command, WatchScope::ApiServer)).filter(|bytes| *bytes > 0)
 }
 
-/// What an operation is in the log of etcd (bytes of its request), and what it does to the database; `None`: nothing.
-pub fn logged(op: Op) -> Option<(u64, Growth)> {
-    Command::of(op).map(|command| (logged_bytes(command), database_growth(command)))
+/// What an operation is in the log of etcd, and what it does to the database; `None`: nothing.
+pub fn logged(op: Op) -> Option<Writes> {
+    Command::of(op).map(one)
+}
+
+/// What the end of a lease is in the log of etcd, and what it does to the database: a key with such a lease has no entry of its own.
+pub fn expired(op: Op) -> Option<Writes> {
+    let command = Command::of(op)?;
+    let growth = expiry_growth(command);
+    Some(if op == Op::Grant { Writes { growth, ..one(END_OF_LEASE) } } else { Writes { growth, ..Writes::default() } })
+}
+
+/// The entry of a lease's end.
+pub const END_OF_LEASE: Command = Command::Revoke { grows: 0, supersedes: 0 };
+
+fn one(command: Command) -> Writes {
+    Writes { count: 1, request_bytes: logged_bytes(command), growth: database_growth(command) }
 }
 
 /// Keys and values that an operation stores.

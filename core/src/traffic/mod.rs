@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::database::Growth;
-use crate::etcd::flow::WriteRate;
+use crate::etcd::write_rate::WriteRate;
 use crate::gardener::garden::Garden;
 use crate::ids::{Endpoint, EtcdId, KubeClusterId, MemberId, TiSlice, WorkloadId, ZoneId};
 use crate::kernel::time::Time;

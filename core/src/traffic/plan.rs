@@ -1,11 +1,12 @@
 //! What a control plane asks, all of its requests together: how much of what goes between which parts of it.
 
 use crate::etcd::database::Growth;
-use crate::etcd::flow::WriteRate;
+use crate::etcd::write_rate::{WriteRate, Writes};
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
-use crate::traffic::legs::{self, Leg, Part, Point};
+use crate::scenario::Op;
+use crate::scenario::kube::usage::{Caller, Each, Lease, Objects, Requests, WATCHER};
+use crate::traffic::legs::{self, END_OF_LEASE, Leg, Part, Point};
 
 /// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets; and bytes on the wire while what
 /// comes in bursts does.
@@ -116,12 +117,10 @@ pub struct CallerFlows {
 /// What is written to an etcd cluster, in millionths a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Logged {
-    /// Writes that flow.
-    writes: u64,
-    /// Bytes of their requests.
-    request_bytes: u64,
-    /// What they do to the database.
-    grows: Growth,
+    /// Writes that flow, the ends of leases among them.
+    writes: Writes,
+    /// Ends of leases.
+    expired: [Writes; Lease::ALL.len()],
     /// What all writes do, those that are asked one by one, too.
     pub whole: Growth,
 }
@@ -223,14 +222,21 @@ impl CallerGroup {
         let flows = if all { own.per_million_s } else { own.per_million_s - own.one_by_one };
         let asked = self.asks.of(objects, legs::stored(op).is_some());
         for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
-            for leg in legs::legs(op, Point { leads, ..at }) {
+            let ends = (op == Op::Grant && own.lease.is_some()).then(|| legs::replication(END_OF_LEASE, at));
+            for leg in legs::legs(op, Point { leads, ..at }).into_iter().chain(ends.into_iter().flatten()) {
                 flow(streams, Stream::of(&leg, (flows, own.burst)));
             }
         }
-        if let Some((request_bytes, growth)) = legs::logged(op) {
-            let flowing = Logged { writes: 1, request_bytes, grows: growth, whole: Growth::default() }.times(flows);
-            let whole = Logged { whole: growth.times(own.per_million_s), ..flowing };
-            self.asks.logged[objects as usize].add(whole);
+        if let Some(mut write) = legs::logged(op) {
+            let mut logged = Logged::default();
+            if let Some((lease, expired)) = own.lease.zip(legs::expired(op)) {
+                // What has a lease supersedes nothing until that ends.
+                write.growth.supersedes = 0;
+                logged.expired[lease as usize] = expired;
+                write = write.and(expired);
+            }
+            let logged = Logged { writes: write, ..logged }.times(flows);
+            self.asks.logged[objects as usize].add(Logged { whole: write.growth.times(own.per_million_s), ..logged });
         }
         // Events of etcd-events are not cached (`watch-cache-sizes`), so nobody watches them there.
         if objects == Objects::Events {
@@ -277,31 +283,20 @@ impl CallerFlows {
 
 impl Logged {
     fn add(&mut self, other: Self) {
-        self.writes += other.writes;
-        self.request_bytes += other.request_bytes;
-        self.grows = self.grows.and(other.grows);
+        self.writes = self.writes.and(other.writes);
+        self.expired.iter_mut().zip(other.expired).for_each(|(own, other)| *own = own.and(other));
         self.whole = self.whole.and(other.whole);
     }
 
     fn times(self, times: u64) -> Self {
-        Self {
-            writes: self.writes * times,
-            request_bytes: self.request_bytes * times,
-            grows: self.grows.times(times),
-            whole: self.whole.times(times),
-        }
+        let Self { writes, expired, whole } = self;
+        Self { writes: writes.times(times), expired: expired.map(|own| own.times(times)), whole: whole.times(times) }
     }
 
     /// So many of so many equal parts of it flow.
     pub fn rate(self, own: usize, of: usize) -> WriteRate {
-        let mean = |sum: u64| sum.checked_div(self.writes).unwrap_or(0);
-        let Growth { grows, supersedes } = self.grows;
-        WriteRate {
-            per_million_s: self.writes * own as u64 / of.max(1) as u64,
-            request_bytes: mean(self.request_bytes) as u32,
-            growth: Growth { grows: mean(grows), supersedes: mean(supersedes) },
-            compacts: own > 0,
-        }
+        let share = |writes: Writes| writes.share(own, of);
+        WriteRate { writes: share(self.writes), expired: self.expired.map(share), compacts: own > 0 }
     }
 }
 

@@ -10,7 +10,7 @@
 //!   it asks each member that answers equally often.
 
 use crate::etcd::database::Growth;
-use crate::etcd::flow::WriteRate;
+use crate::etcd::write_rate::WriteRate;
 use crate::network::ledger::Class;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;

@@ -109,6 +109,14 @@ fn rest(run: Run, duration_s: u64) -> Vec<Value> {
                 add(&mut client, json!({"op": op, "key": bytes(key), "value": bytes(value)}));
                 client
             }));
+            if source.action == Action::Grant {
+                // The leader ends as many leases as are granted. Its requests to itself are on no link between members.
+                let leader = run.leader();
+                clients.push(json!({
+                    "name": format!("ends-{k}"), "zone": zone(leader), "target": member(leader), "rate": rate(input.value),
+                    "arrivals": "poisson", "op": "put", "key": "6B", "value": "0B",
+                }));
+            }
         }
     }
     clients

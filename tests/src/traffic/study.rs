@@ -127,7 +127,7 @@ impl Study {
         let row = |(source, rate): (&Source, Input)| {
             let does = match source.action {
                 Action::Write(bytes) | Action::Keep(bytes) => format!("transaction that puts {bytes} B"),
-                Action::Grant => "grant of a lease".to_owned(),
+                Action::Grant => "grant of a lease; as often the leader ends one".to_owned(),
                 Action::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
                 Action::Read(bytes) => format!("quorum read of {bytes} B"),
             };

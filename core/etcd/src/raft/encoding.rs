@@ -29,6 +29,7 @@ pub(crate) fn request_bytes(command: Command) -> u64 {
         Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
         Command::Txn { change, key_bytes, value_bytes } => HEADER + field(transaction_bytes(change, key_bytes, value_bytes)),
         Command::Grant => HEADER + field(GRANT),
+        Command::Revoke { .. } => HEADER + field(REVOCATION),
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
         Command::Flowing { request_bytes, .. } => request_bytes.into(),
@@ -41,6 +42,9 @@ pub(crate) fn request_bytes(command: Command) -> u64 {
 
 /// Bytes of `etcdserverpb.LeaseGrantRequest`: a time to live, and an id of 64 bits.
 pub(crate) const GRANT: u64 = 12;
+
+/// Bytes of `etcdserverpb.LeaseRevokeRequest`: an id of 64 bits.
+const REVOCATION: u64 = 10;
 
 /// Bytes of `etcdserverpb.CompactionRequest`: a revision.
 const COMPACTION: u64 = 6;

@@ -57,6 +57,13 @@ pub enum Command {
     },
     /// Grants a lease.
     Grant,
+    /// Ends a lease, and deletes its keys.
+    Revoke {
+        /// Bytes the database grows by.
+        grows: u32,
+        /// Bytes of the revisions that it supersedes.
+        supersedes: u32,
+    },
     /// Deletes a range of keys.
     Delete {
         /// How many.
@@ -146,6 +153,7 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
         Command::CompactAll => 13,
         Command::Alarm(index) => 14 + (u64::from(index) << 8),
         Command::Disarm => 15,
+        Command::Revoke { grows, supersedes } => 16 | u64::from(grows) << 8 ^ u64::from(supersedes) << 32,
         Command::Flowing { .. } => {
             let entry = Entry { term, chain: 0, token, command };
             return before.wrapping_add(entry.flow_step().expect("it flows"));

@@ -1,0 +1,140 @@
+//! Leases that are granted at a rate, and revoked when their time to live is over (`server/lease/lessor.go`).
+//!
+//! ```text
+//!  at rest        as many are revoked as granted                            they flow with all other writes
+//!  a new leader   each lease gets its whole time to live again (Promote)    none is revoked
+//!  ... later      those that should have ended meanwhile end at once        an entry for each
+//! ```
+//!
+//! Only a leader revokes leases, through raft. It extends them by an election timeout beyond their time to live: clients may have renewed
+//! them with the leader before. From a thousand leases on etcd spreads the ends (`leaseRevokeRate`); here they come at once.
+
+use crate::raft::entry::Command;
+use crate::write_rate::{UNIT, WriteRate, Writes};
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::timer::Timer;
+use zonefall_scenario::kube::usage::Lease;
+
+/// The leases of a cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lessor {
+    /// By kind of lease: how many end, and what that does, at rest. Kept while nothing flows: leases are still there.
+    ends: [Writes; Lease::ALL.len()],
+    /// By kind of lease: none of it ends meanwhile.
+    extended: [Option<Extension>; Lease::ALL.len()],
+    /// There is a new leader.
+    pub(super) has_new_leader: bool,
+    /// Fires when leases are extended, or end.
+    pub(super) timer: Timer,
+}
+
+/// No lease ends between these times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extension {
+    since: Time,
+    until: Time,
+}
+
+impl Lessor {
+    /// What flows while some leases do not end.
+    pub(super) fn flowing(&self, rate: &WriteRate) -> Writes {
+        let held = self.extended.iter().zip(rate.expired).filter(|(extension, _)| extension.is_some());
+        held.fold(rate.writes, |writes, (_, expired)| writes.without(expired))
+    }
+
+    /// This flows from now on.
+    pub(super) fn update(&mut self, rate: &WriteRate) {
+        for (ends, expired) in self.ends.iter_mut().zip(rate.expired) {
+            if expired != Writes::default() {
+                *ends = expired;
+            }
+        }
+    }
+
+    /// A new leader extends all leases.
+    pub(super) fn promote(&mut self, election_timeout: Duration, now: Time) {
+        for (lease, extension) in Lease::ALL.into_iter().zip(&mut self.extended) {
+            if self.ends[lease as usize] != Writes::default() {
+                let since = extension.map_or(now, |before| before.since);
+                *extension = Some(Extension { since, until: now + lease.ttl() + election_timeout });
+            }
+        }
+    }
+
+    /// Ends the extensions that are over: entries, and how many of each, for the leases that end now.
+    pub(super) fn end(&mut self, now: Time) -> Vec<(u64, Command)> {
+        let over = |(extension, ends): (&mut Option<Extension>, &Writes)| {
+            let Extension { since, .. } = extension.take_if(|extension| extension.until <= now)?;
+            Some(revocations(*ends, now.since(since)))
+        };
+        self.extended.iter_mut().zip(&self.ends).filter_map(over).collect()
+    }
+
+    pub(super) fn has_leases(&self) -> bool {
+        self.ends.iter().any(|ends| *ends != Writes::default())
+    }
+
+    pub(super) fn next(&self) -> Option<Time> {
+        self.extended.iter().flatten().map(|extension| extension.until).min()
+    }
+}
+
+/// An entry for each lease that did not end for so long, at least one.
+fn revocations(ends: Writes, held: Duration) -> (u64, Command) {
+    let in_all = |per_million_s: u64| (u128::from(per_million_s) * u128::from(held.as_nanos()) / UNIT) as u64;
+    let count = in_all(ends.count).max(1);
+    let each = |sum: u64| (in_all(sum) / count) as u32;
+    (count, Command::Revoke { grows: each(ends.growth.grows), supersedes: each(ends.growth.supersedes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Growth;
+
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    const fn secs(s: u64) -> Time {
+        Time::from_nanos(s * 1_000_000_000)
+    }
+
+    /// Two writes a second; every second one is the end of an event's lease, which deletes 100 bytes.
+    fn rate() -> WriteRate {
+        let ends = Writes { count: 1_000_000, request_bytes: 0, growth: Growth { grows: 0, supersedes: 100_000_000 } };
+        let writes = Writes { count: 2_000_000, ..ends };
+        WriteRate { writes, expired: [Writes::default(), ends], compacts: true }
+    }
+
+    #[test]
+    fn leases_that_were_extended_end_together() {
+        let (rate, mut lessor) = (rate(), Lessor::default());
+        lessor.update(&rate);
+        assert_eq!(lessor.flowing(&rate).count, 2_000_000);
+        lessor.promote(TIMEOUT, secs(100));
+        let Writes { count, growth, .. } = lessor.flowing(&rate);
+        assert_eq!((count, growth.supersedes, lessor.next()), (1_000_000, 0, Some(secs(3_701))));
+        assert!(lessor.end(secs(3_700)).is_empty());
+        assert_eq!(lessor.end(secs(3_701)), [(3_601, Command::Revoke { grows: 0, supersedes: 100 })]);
+        assert_eq!((lessor.flowing(&rate).count, lessor.next()), (2_000_000, None));
+    }
+
+    #[test]
+    fn another_leader_extends_them_again() {
+        let (rate, mut lessor) = (rate(), Lessor::default());
+        lessor.update(&rate);
+        lessor.promote(TIMEOUT, secs(100));
+        // Nobody writes meanwhile: the leases are still there.
+        lessor.update(&WriteRate::default());
+        lessor.promote(TIMEOUT, secs(200));
+        assert_eq!(lessor.next(), Some(secs(3_801)));
+        let ended = lessor.end(secs(3_801));
+        assert_eq!(ended, [(3_701, Command::Revoke { grows: 0, supersedes: 100 })]);
+    }
+
+    #[test]
+    fn without_leases_a_new_leader_extends_none() {
+        let mut lessor = Lessor::default();
+        lessor.promote(TIMEOUT, secs(100));
+        assert_eq!((lessor.has_leases(), lessor.next()), (false, None));
+    }
+}
