@@ -68,11 +68,22 @@ impl EtcdCluster {
         let followers = self.quiescent_followers(leader, is_quiet_follower, ctx);
         let quiet = |followers: &Members| {
             let led = self.server(leader).expect("a leader serves");
-            self.flying == 0 && is_quiet(led) && led.raft.is_settled(*followers)
+            self.is_still(leader, *followers) && is_quiet(led) && led.raft.is_settled(*followers)
         };
         let at_rest = followers.filter(quiet);
         let nearly = at_rest.is_none() && self.flows() && self.quiescent_followers(leader, is_following, ctx).is_some();
         (at_rest, nearly)
+    }
+
+    /// No message to or from the group is under way. (Silent members may speak to each other: two that are cut off together campaign, which
+    /// does not end a rest either.)
+    fn is_still(&self, leader: u8, followers: Members) -> bool {
+        let belongs = |index: u8| index == leader || followers.contains(index);
+        let concerns = |flight: &InFlight| {
+            let (from, to) = self.ends(flight.stream as usize);
+            flight.message.is_some() && flight.arrives.is_some() && (belongs(from) || belongs(to))
+        };
+        self.flying == 0 || !self.in_flight.iter().any(concerns)
     }
 
     /// The followers of a group that may rest if all of them follow so.

@@ -41,6 +41,9 @@ pub struct Kubelet {
     processes: Processes,
 }
 
+/// Upper bound of the time from a node's boot to its first renewal. Nodes that boot at one moment would renew at one moment ever after.
+const MAX_JITTER: Duration = Duration::from_millis(1);
+
 /// Why what runs on a host serves nobody; `None`: it may.
 pub fn loss(host: HostId, net: &Network) -> Option<Loss> {
     match (net.is_powered(host), net.is_partitioned(host)) {
@@ -162,7 +165,8 @@ impl Kubelet {
     pub fn booted(&mut self, generation: Generation, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
         if generation == self.generation {
             self.booted = true;
-            self.renewals = Periodic::new(ctx.now, ctx.spec.timers.lease_renewal);
+            let jitter = ctx.draws(Purpose::Phase, self.key.0).draw(1).below(MAX_JITTER.as_nanos());
+            self.renewals = Periodic::new(ctx.now + Duration::from_nanos(jitter), ctx.spec.timers.lease_renewal);
             self.look(api, store, ctx);
         }
     }
