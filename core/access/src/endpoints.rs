@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
+use zonefall_scenario::Lease;
 use zonefall_scenario::access::Alternatives;
-use zonefall_scenario::kube::usage::Lease;
 
 /// A server renews its lease and writes the endpoints this often.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(10);

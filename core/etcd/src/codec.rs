@@ -44,7 +44,7 @@ pub fn request_body(op: Op) -> u64 {
     match op {
         Op::Put { key_bytes, value_bytes } => u64::from(key_bytes) + u64::from(value_bytes),
         Op::Txn { change, key_bytes, value_bytes } => transaction_bytes(change, key_bytes, value_bytes),
-        Op::Grant => GRANT,
+        Op::Grant(_) => GRANT,
         Op::Range { key_bytes, .. } | Op::Delete { key_bytes, .. } => 2 * u64::from(key_bytes),
         Op::Watch => 0,
     }
@@ -56,7 +56,7 @@ pub fn answer_body(op: Op) -> u64 {
         Op::Range { keys, key_bytes, value_bytes, .. } => {
             30 + u64::from(keys) * (20 + u64::from(key_bytes) + u64::from(value_bytes))
         }
-        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } | Op::Watch => 30,
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant(_) | Op::Delete { .. } | Op::Watch => 30,
     }
 }
 

@@ -24,14 +24,14 @@ pub fn database_growth(command: Command) -> Growth {
         Command::Empty | Command::Conf(_) | Command::Compact | Command::CompactAll | Command::Alarm(_) | Command::Disarm => {
             (0, 0)
         }
-        Command::Grant => (DATABASE_OVERHEAD, 0),
+        Command::Grant(_) => (DATABASE_OVERHEAD, 0),
         Command::Revoke { grows, supersedes } => (grows.into(), supersedes.into()),
         Command::Delete { keys, .. } => {
             let tombstones = stored_bytes(command) + u64::from(keys) * DATABASE_OVERHEAD;
             (tombstones, tombstones)
         }
         Command::Put { .. } | Command::Txn { change: Change::Update | Change::Own, .. } => (own, own),
-        Command::Txn { change: Change::Create, .. } => (own, 0),
+        Command::Txn { change: Change::Create | Change::Event, .. } => (own, 0),
         // Its tombstone goes, too.
         Command::Txn { change: Change::Delete, value_bytes, .. } => (own, 2 * own + u64::from(value_bytes)),
         Command::Flowing { grows, supersedes, .. } => (grows.into(), supersedes.into()),
@@ -39,13 +39,13 @@ pub fn database_growth(command: Command) -> Growth {
     Growth { grows, supersedes }
 }
 
-/// What the end of a lease does to the database, whose grant, or a key of which, was such a command. (The lease's own record is deleted
-/// without a revision.)
+/// What the end of a lease does to the database that such a command granted, or a key of which it wrote; nothing for what has no lease.
+/// (The lease's own record is deleted without a revision.)
 pub fn expiry_growth(command: Command) -> Growth {
     let own = stored_bytes(command) + DATABASE_OVERHEAD;
     match command {
-        Command::Grant => Growth { grows: 0, supersedes: DATABASE_OVERHEAD },
-        Command::Txn { key_bytes, .. } => {
+        Command::Grant(_) => Growth { grows: 0, supersedes: DATABASE_OVERHEAD },
+        Command::Txn { change: Change::Event, key_bytes, .. } => {
             let tombstone = u64::from(key_bytes) + DATABASE_OVERHEAD;
             Growth { grows: tombstone, supersedes: own + tombstone }
         }
@@ -61,11 +61,11 @@ pub const fn quota_cost(command: Command) -> u64 {
     const LEASE: u64 = 64;
     match command {
         Command::Put { key_bytes, value_bytes }
-        | Command::Txn { change: Change::Create | Change::Update | Change::Own, key_bytes, value_bytes } => {
+        | Command::Txn { change: Change::Create | Change::Event | Change::Update | Change::Own, key_bytes, value_bytes } => {
             KEY + key_bytes as u64 + value_bytes as u64
         }
         Command::Flowing { request_bytes, .. } => KEY + request_bytes as u64,
-        Command::Grant => LEASE,
+        Command::Grant(_) => LEASE,
         Command::Empty
         | Command::Txn { change: Change::Delete, .. }
         | Command::Delete { .. }
@@ -104,7 +104,7 @@ pub fn stored_bytes(command: Command) -> u64 {
         // What flows is told at a rate, too.
         Command::Empty
         | Command::Conf(_)
-        | Command::Grant
+        | Command::Grant(_)
         | Command::Revoke { .. }
         | Command::Compact
         | Command::CompactAll
@@ -125,7 +125,7 @@ pub fn event_bytes(command: Command, by: WatchScope) -> u64 {
     match (by, command) {
         (WatchScope::All, _) => now,
         (WatchScope::ApiServer, Command::Txn { change, key_bytes, value_bytes }) => match change {
-            Change::Own => 0,
+            Change::Own | Change::Event => 0,
             Change::Create => now,
             // As it was comes with it (`WithPrevKV`, `storage/etcd3/watcher.go`).
             Change::Update | Change::Delete => now + u64::from(key_bytes) + u64::from(value_bytes),

@@ -37,6 +37,6 @@ pub(super) fn answering(cost: &RequestCost, op: Op) -> Duration {
     let writing = cost.per_request / 2 + of_bytes(cost.per_mib, bytes);
     match op {
         Op::Range { keys, .. } => writing + of_bytes(cost.per_mib_read, bytes) + cost.per_key * u64::from(keys.saturating_sub(1)),
-        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } | Op::Watch => writing,
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant(_) | Op::Delete { .. } | Op::Watch => writing,
     }
 }

@@ -81,6 +81,11 @@ impl Flow {
         self.now = (writes.count, command);
     }
 
+    /// Whether what flows now is this, without leases that do not end yet.
+    pub(super) fn is_of(&self, rate: &WriteRate) -> bool {
+        self.lessor.flowing(rate).count == self.now.0
+    }
+
     pub(super) const fn command(&self) -> Command {
         self.now.1
     }

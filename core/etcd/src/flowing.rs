@@ -23,6 +23,7 @@ use crate::record::{EtcdRecord, RaftRecord};
 use crate::write_rate::{UNIT, WriteRate};
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
+use zonefall_scenario::Change;
 
 impl EtcdCluster {
     /// What flows.
@@ -35,6 +36,8 @@ impl EtcdCluster {
     pub fn set_write_rate(&mut self, rate: WriteRate, whole: Growth, ctx: &mut EtcdCtx<'_>) {
         if ctx.now == Time::ZERO {
             self.settle_in(rate.compacts, whole);
+            self.flow.lessor.settle_in(rate.single);
+            self.arm_leases(self.flow.lessor.next(), ctx);
         }
         if rate != self.flow.rate {
             self.flow_anew(rate, ctx);
@@ -240,6 +243,16 @@ impl EtcdCluster {
         }
     }
 
+    /// A command was applied for the first time: it may grant a lease.
+    pub(super) fn lease_applied(&mut self, command: Command, ctx: &mut EtcdCtx<'_>) {
+        if matches!(command, Command::Grant(_) | Command::Txn { change: Change::Event, .. }) {
+            self.flow.lessor.applied(command, ctx.now);
+            if !self.flow.lessor.timer.is_armed() {
+                self.arm_leases(self.flow.lessor.next().map(|at| at.max(ctx.now)), ctx);
+            }
+        }
+    }
+
     fn arm_leases(&mut self, at: Option<Time>, ctx: &mut EtcdCtx<'_>) {
         if let Some((at, generation)) = self.flow.lessor.timer.rearm(at) {
             ctx.schedule(at, self.id, EtcdEvent::Leases(generation));
@@ -260,7 +273,9 @@ impl EtcdCluster {
         if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader)) {
             let ended = self.flow.lessor.end(ctx.now);
             if !ended.is_empty() {
-                self.flow_anew(rate, ctx);
+                if !self.flow.is_of(&rate) {
+                    self.flow_anew(rate, ctx);
+                }
                 self.touch(ctx);
                 for revoke in ended.into_iter().flat_map(|(count, revoke)| std::iter::repeat_n(revoke, count as usize)) {
                     self.server_mut(leader).raft.propose(ctx.now, Token::NONE, revoke);

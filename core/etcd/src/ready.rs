@@ -254,6 +254,7 @@ impl EtcdCluster {
             let stored = self.store(index, entry, counts && is_first, ctx);
             if counts && is_first {
                 self.remember_applied(at, ctx.now);
+                self.lease_applied(entry.command, ctx);
             }
             if ctx.fx.raft_records {
                 let (term, chain) = (entry.term, entry.chain);

@@ -1,7 +1,7 @@
 //! How much is written to a cluster.
 
 use crate::database::Growth;
-use zonefall_scenario::kube::usage::Lease;
+use zonefall_scenario::Lease;
 
 /// A millionth of a write each second, in a nanosecond.
 pub(super) const UNIT: u128 = 1_000_000_000_000_000;
@@ -74,6 +74,8 @@ pub struct WriteRate {
     pub writes: Writes,
     /// Of these the ends of leases ([`Lease`]).
     pub expired: [Writes; Lease::ALL.len()],
+    /// Ends of leases that are granted one by one: not among the writes.
+    pub single: [Writes; Lease::ALL.len()],
     /// Somebody compacts.
     pub compacts: bool,
 }

@@ -26,7 +26,7 @@ pub enum Op {
         value_bytes: u32,
     },
     /// Grant a lease.
-    Grant,
+    Grant(Lease),
     /// Read `keys` keys.
     Range {
         /// Through the leader's read index, or from the member's own data.
@@ -49,6 +49,40 @@ pub enum Op {
     Watch,
 }
 
+impl Op {
+    /// The lease that it grants, or that the key has which it writes.
+    pub const fn lease(self) -> Option<Lease> {
+        match self {
+            Self::Grant(lease) => Some(lease),
+            Self::Txn { change: Change::Event, .. } => Some(Lease::Event),
+            _ => None,
+        }
+    }
+}
+
+/// Leases of etcd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lease {
+    /// Of an API server's record of itself (`/registry/masterleases`; kubernetes `pkg/controlplane/instance.go`,
+    /// `DefaultEndpointReconcilerTTL`).
+    ApiServer,
+    /// Of an event (`--event-ttl` of kube-apiserver).
+    Event,
+}
+
+impl Lease {
+    /// Each of them.
+    pub const ALL: [Self; 2] = [Self::ApiServer, Self::Event];
+
+    /// A lease ends so long after it was granted, or after a new leader of etcd has extended it.
+    pub const fn ttl(self) -> Duration {
+        match self {
+            Self::ApiServer => Duration::from_secs(15),
+            Self::Event => Duration::from_secs(3_600),
+        }
+    }
+}
+
 /// What a transaction makes of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
@@ -60,6 +94,8 @@ pub enum Change {
     Delete,
     /// A record that API servers keep for themselves and none of them watches, is another (`/registry/masterleases`).
     Own,
+    /// An event is new: it has a lease, and no API server watches events (`watch-cache-sizes`).
+    Event,
 }
 
 /// Which member a client talks to first.

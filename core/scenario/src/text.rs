@@ -110,7 +110,7 @@ pub fn op(op: Op) -> &'static str {
     match op {
         Op::Put { .. } => "put",
         Op::Txn { .. } => "transaction",
-        Op::Grant => "lease",
+        Op::Grant(_) => "lease",
         Op::Delete { .. } => "delete",
         Op::Range { linearizable: true, .. } => "linearizable read",
         Op::Range { linearizable: false, .. } => "serializable read",

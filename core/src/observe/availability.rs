@@ -318,7 +318,7 @@ fn asked(service: Service) -> Option<usize> {
 /// What a request asks for.
 const fn service_of(op: Op) -> Option<Service> {
     match op {
-        Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. } => Some(Service::Write),
+        Op::Put { .. } | Op::Txn { .. } | Op::Grant(_) | Op::Delete { .. } => Some(Service::Write),
         Op::Range { linearizable: true, .. } => Some(Service::ReadLinearizable),
         Op::Range { linearizable: false, .. } => Some(Service::ReadSerializable),
         Op::Watch => None,

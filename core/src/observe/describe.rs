@@ -206,7 +206,7 @@ pub fn kind(op: Op) -> (OpKind, Consistency) {
     match op {
         Op::Put { .. } => (OpKind::Put, Consistency::Linearizable),
         Op::Txn { .. } => (OpKind::Txn, Consistency::Linearizable),
-        Op::Grant => (OpKind::Grant, Consistency::Linearizable),
+        Op::Grant(_) => (OpKind::Grant, Consistency::Linearizable),
         Op::Delete { .. } => (OpKind::Delete, Consistency::Linearizable),
         Op::Range { linearizable: true, .. } => (OpKind::Range, Consistency::Linearizable),
         Op::Range { linearizable: false, .. } => (OpKind::Range, Consistency::Serializable),

@@ -373,7 +373,7 @@ impl Writer<'_> {
                 self.u32(key_bytes);
             }
             Op::Watch => self.u8(3),
-            Op::Grant => self.u8(5),
+            Op::Grant(_) => self.u8(5),
             Op::Txn { change, key_bytes, value_bytes } => {
                 self.u8(4);
                 self.u8(change as u8);

@@ -139,10 +139,10 @@ pub fn logged(op: Op) -> Option<Writes> {
 }
 
 /// What the end of a lease is in the log of etcd, and what it does to the database: a key with such a lease has no entry of its own.
-pub fn expired(op: Op) -> Option<Writes> {
-    let command = Command::of(op)?;
-    let growth = expiry_growth(command);
-    Some(if op == Op::Grant { Writes { growth, ..one(END_OF_LEASE) } } else { Writes { growth, ..Writes::default() } })
+pub fn expired(op: Op) -> Writes {
+    let growth = Command::of(op).map(expiry_growth).unwrap_or_default();
+    let entry = if matches!(op, Op::Grant(_)) { one(END_OF_LEASE) } else { Writes::default() };
+    Writes { growth, ..entry }
 }
 
 /// The entry of a lease's end.

@@ -4,8 +4,8 @@ use crate::etcd::database::Growth;
 use crate::etcd::write_rate::{WriteRate, Writes};
 use crate::network::ledger::Class;
 use crate::network::wire::Burst;
-use crate::scenario::Op;
-use crate::scenario::kube::usage::{Caller, Each, Lease, Objects, Requests, WATCHER};
+use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
+use crate::scenario::{Lease, Op};
 use crate::traffic::legs::{self, END_OF_LEASE, Leg, Part, Point};
 
 /// What flows, in millionths of each a second: messages, application bytes, bytes on the wire, packets; and bytes on the wire while what
@@ -121,6 +121,8 @@ pub struct Logged {
     writes: Writes,
     /// Ends of leases.
     expired: [Writes; Lease::ALL.len()],
+    /// Ends of leases that are granted one by one, and of their keys.
+    single: [Writes; Lease::ALL.len()],
     /// What all writes do, those that are asked one by one, too.
     pub whole: Growth,
 }
@@ -222,21 +224,24 @@ impl CallerGroup {
         let flows = if all { own.per_million_s } else { own.per_million_s - own.one_by_one };
         let asked = self.asks.of(objects, legs::stored(op).is_some());
         for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
-            let ends = (op == Op::Grant && own.lease.is_some()).then(|| legs::replication(END_OF_LEASE, at));
-            for leg in legs::legs(op, Point { leads, ..at }).into_iter().chain(ends.into_iter().flatten()) {
+            for leg in legs::legs(op, Point { leads, ..at }) {
                 flow(streams, Stream::of(&leg, (flows, own.burst)));
             }
-        }
-        if let Some(mut write) = legs::logged(op) {
-            let mut logged = Logged::default();
-            if let Some((lease, expired)) = own.lease.zip(legs::expired(op)) {
-                // What has a lease supersedes nothing until that ends.
-                write.growth.supersedes = 0;
-                logged.expired[lease as usize] = expired;
-                write = write.and(expired);
+            // Leases that are granted one by one end so, too.
+            let ends = matches!(op, Op::Grant(_)).then(|| legs::replication(END_OF_LEASE, at));
+            for leg in ends.into_iter().flatten() {
+                flow(streams, Stream::of(&leg, (flows, 1)));
             }
-            let logged = Logged { writes: write, ..logged }.times(flows);
-            self.asks.logged[objects as usize].add(Logged { whole: write.growth.times(own.per_million_s), ..logged });
+        }
+        if let Some(write) = legs::logged(op) {
+            let ends = legs::expired(op);
+            let mut logged = Logged { writes: write.and(ends).times(flows), ..Logged::default() };
+            if let Some(lease) = op.lease() {
+                logged.expired[lease as usize] = ends.times(flows);
+                logged.single[lease as usize] = ends.times(own.per_million_s - flows);
+            }
+            logged.whole = write.growth.and(ends.growth).times(own.per_million_s);
+            self.asks.logged[objects as usize].add(logged);
         }
         // Events of etcd-events are not cached (`watch-cache-sizes`), so nobody watches them there.
         if objects == Objects::Events {
@@ -285,18 +290,25 @@ impl Logged {
     fn add(&mut self, other: Self) {
         self.writes = self.writes.and(other.writes);
         self.expired.iter_mut().zip(other.expired).for_each(|(own, other)| *own = own.and(other));
+        self.single.iter_mut().zip(other.single).for_each(|(own, other)| *own = own.and(other));
         self.whole = self.whole.and(other.whole);
     }
 
     fn times(self, times: u64) -> Self {
-        let Self { writes, expired, whole } = self;
-        Self { writes: writes.times(times), expired: expired.map(|own| own.times(times)), whole: whole.times(times) }
+        let Self { writes, expired, single, whole } = self;
+        let all = |ends: [Writes; Lease::ALL.len()]| ends.map(|own| own.times(times));
+        Self { writes: writes.times(times), expired: all(expired), single: all(single), whole: whole.times(times) }
     }
 
     /// So many of so many equal parts of it flow.
     pub fn rate(self, own: usize, of: usize) -> WriteRate {
         let share = |writes: Writes| writes.share(own, of);
-        WriteRate { writes: share(self.writes), expired: self.expired.map(share), compacts: own > 0 }
+        WriteRate {
+            writes: share(self.writes),
+            expired: self.expired.map(share),
+            single: self.single.map(share),
+            compacts: own > 0,
+        }
     }
 }
 

@@ -101,15 +101,15 @@ fn rest(run: Run, duration_s: u64) -> Vec<Value> {
                     "start": seconds(start), "stop": seconds(stop),
                 });
                 let (op, key, value) = match source.action {
-                    Action::Write(bytes) | Action::Keep(bytes) => ("txn", KEY_BYTES, bytes),
+                    Action::Write(bytes) | Action::Event(bytes) | Action::Keep(bytes) => ("txn", KEY_BYTES, bytes),
                     // As long as what grants one.
-                    Action::Grant => ("put", 8, 0),
+                    Action::Grant(_) => ("put", 8, 0),
                     Action::Read(bytes) => ("range", KEY_BYTES, bytes),
                 };
                 add(&mut client, json!({"op": op, "key": bytes(key), "value": bytes(value)}));
                 client
             }));
-            if source.action == Action::Grant {
+            if matches!(source.action, Action::Grant(_)) {
                 // The leader ends as many leases as are granted. Its requests to itself are on no link between members.
                 let leader = run.leader();
                 clients.push(json!({

@@ -126,8 +126,8 @@ impl Study {
     fn rest() -> String {
         let row = |(source, rate): (&Source, Input)| {
             let does = match source.action {
-                Action::Write(bytes) | Action::Keep(bytes) => format!("transaction that puts {bytes} B"),
-                Action::Grant => "grant of a lease; as often the leader ends one".to_owned(),
+                Action::Write(bytes) | Action::Event(bytes) | Action::Keep(bytes) => format!("transaction that puts {bytes} B"),
+                Action::Grant(_) => "grant of a lease; as often the leader ends one".to_owned(),
                 Action::Read(bytes) if source.in_bursts => format!("quorum reads of {bytes} B, in bursts"),
                 Action::Read(bytes) => format!("quorum read of {bytes} B"),
             };

@@ -28,7 +28,7 @@ pub(crate) fn request_bytes(command: Command) -> u64 {
         Command::Empty => 0,
         Command::Put { key_bytes, value_bytes } => HEADER + field(field(u64::from(key_bytes)) + field(u64::from(value_bytes))),
         Command::Txn { change, key_bytes, value_bytes } => HEADER + field(transaction_bytes(change, key_bytes, value_bytes)),
-        Command::Grant => HEADER + field(GRANT),
+        Command::Grant(_) => HEADER + field(GRANT),
         Command::Revoke { .. } => HEADER + field(REVOCATION),
         // The key, or the range's first and last, whatever lies between.
         Command::Delete { keys, key_bytes } => HEADER + field(u64::from(keys.min(2)) * field(u64::from(key_bytes))),
@@ -57,7 +57,7 @@ const ALARM: u64 = 14;
 pub(crate) fn transaction_bytes(change: Change, key_bytes: u32, value_bytes: u32) -> u64 {
     let part = u64::from(key_bytes) + 9;
     match change {
-        Change::Create => 2 * part + u64::from(value_bytes),
+        Change::Create | Change::Event => 2 * part + u64::from(value_bytes),
         Change::Update | Change::Own => 3 * part + u64::from(value_bytes),
         Change::Delete => 3 * part,
     }

@@ -1,7 +1,7 @@
 //! An entry of the log: who wants what, and the hash of everything up to it.
 
 use zonefall_scenario::ids::ClientId;
-use zonefall_scenario::{Change, Op};
+use zonefall_scenario::{Change, Lease, Op};
 
 /// One entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum Command {
         value_bytes: u32,
     },
     /// Grants a lease.
-    Grant,
+    Grant(Lease),
     /// Ends a lease, and deletes its keys.
     Revoke {
         /// Bytes the database grows by.
@@ -98,7 +98,7 @@ impl Command {
         match op {
             Op::Put { key_bytes, value_bytes } => Some(Self::Put { key_bytes, value_bytes }),
             Op::Txn { change, key_bytes, value_bytes } => Some(Self::Txn { change, key_bytes, value_bytes }),
-            Op::Grant => Some(Self::Grant),
+            Op::Grant(lease) => Some(Self::Grant(lease)),
             Op::Delete { keys, key_bytes } => Some(Self::Delete { keys, key_bytes }),
             Op::Range { .. } | Op::Watch => None,
         }
@@ -144,7 +144,7 @@ fn link(before: u64, term: u64, command: Command, token: Token) -> u64 {
         Command::Txn { change, key_bytes, value_bytes } => {
             (7 + change as u64) | u64::from(key_bytes) << 8 ^ u64::from(value_bytes) << 32
         }
-        Command::Grant => 11,
+        Command::Grant(_) => 11,
         Command::Delete { keys, .. } => 3 | u64::from(keys) << 8,
         Command::Conf(ConfChange::AddVoter(index)) => 4 | u64::from(index) << 8,
         Command::Conf(ConfChange::AddLearner(index)) => 5 | u64::from(index) << 8,

@@ -7,8 +7,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, Op};
-use zonefall_kernel::time::Duration;
+use crate::{Change, Lease, Op};
 
 /// Bytes of an object's key: `/registry/leases/kube-system/kube-controller-manager` and the like.
 pub const KEY_BYTES: u32 = 55;
@@ -39,29 +38,6 @@ pub enum Caller {
     Outside,
 }
 
-/// Leases of etcd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lease {
-    /// Of an API server's record of itself (`/registry/masterleases`; kubernetes `pkg/controlplane/instance.go`,
-    /// `DefaultEndpointReconcilerTTL`).
-    ApiServer,
-    /// Of an event (`--event-ttl` of kube-apiserver).
-    Event,
-}
-
-impl Lease {
-    /// Each of them.
-    pub const ALL: [Self; 2] = [Self::ApiServer, Self::Event];
-
-    /// A lease ends so long after it was granted, or after a new leader of etcd has extended it.
-    pub const fn ttl(self) -> Duration {
-        match self {
-            Self::ApiServer => Duration::from_secs(15),
-            Self::Event => Duration::from_secs(3_600),
-        }
-    }
-}
-
 /// Something that asks again and again, all of a control plane together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requests {
@@ -71,8 +47,6 @@ pub struct Requests {
     pub by: Caller,
     /// What an API server asks of etcd then; `None`: it answers from its watch cache.
     pub etcd: Option<(Objects, Op)>,
-    /// What is granted, or written, ends with such a lease.
-    pub lease: Option<Lease>,
     /// How often: times in a million seconds, ...
     pub per_million_s: u64,
     /// ... for each of these.
@@ -119,7 +93,7 @@ impl InFlight {
         match (by, op) {
             (Caller::Server, _) | (_, Op::Watch) => None,
             (_, Op::Range { .. }) => NonZeroU32::new(self.reads),
-            (_, Op::Put { .. } | Op::Txn { .. } | Op::Grant | Op::Delete { .. }) => NonZeroU32::new(self.writes),
+            (_, Op::Put { .. } | Op::Txn { .. } | Op::Grant(_) | Op::Delete { .. }) => NonZeroU32::new(self.writes),
         }
     }
 }
@@ -131,8 +105,10 @@ pub enum Action {
     Write(u32),
     /// Writes a record that API servers keep for themselves.
     Keep(u32),
+    /// Writes an event of so many bytes.
+    Event(u32),
     /// Grants a lease of etcd.
-    Grant,
+    Grant(Lease),
     /// Reads an object of so many bytes, linearizably.
     Read(u32),
 }
@@ -170,8 +146,6 @@ pub struct Source {
     pub objects: Objects,
     /// What it does.
     pub action: Action,
-    /// What it grants, or writes, ends with such a lease.
-    pub lease: Option<Lease>,
     /// So often ...
     pub times: u64,
     /// ... in so many seconds ...
@@ -214,12 +188,10 @@ impl Source {
     /// What etcd is asked.
     pub const fn op(&self) -> Op {
         match self.action {
-            Action::Write(value_bytes) if self.lease.is_some() => {
-                Op::Txn { change: Change::Create, key_bytes: KEY_BYTES, value_bytes }
-            }
+            Action::Event(value_bytes) => Op::Txn { change: Change::Event, key_bytes: KEY_BYTES, value_bytes },
             Action::Write(value_bytes) => Op::Txn { change: Change::Update, key_bytes: KEY_BYTES, value_bytes },
             Action::Keep(value_bytes) => Op::Txn { change: Change::Own, key_bytes: KEY_BYTES, value_bytes },
-            Action::Grant => Op::Grant,
+            Action::Grant(lease) => Op::Grant(lease),
             Action::Read(value_bytes) => Op::Range { linearizable: true, keys: 1, key_bytes: KEY_BYTES, value_bytes },
         }
     }
@@ -227,8 +199,8 @@ impl Source {
     /// As requests, where there are so many worker nodes.
     fn requests(&self, nodes: u32) -> Requests {
         let object = match self.action {
-            Action::Write(bytes) | Action::Keep(bytes) | Action::Read(bytes) => bytes,
-            Action::Grant => 0,
+            Action::Write(bytes) | Action::Event(bytes) | Action::Keep(bytes) | Action::Read(bytes) => bytes,
+            Action::Grant(_) => 0,
         };
         Requests {
             what: self.what.to_owned(),
@@ -238,7 +210,6 @@ impl Source {
                 component => Caller::Component(component.to_owned()),
             },
             etcd: Some((self.objects, self.op())),
-            lease: self.lease,
             per_million_s: self.per_million_s(Size { nodes, servers: 1, standbys: 1 }),
             each: match self.per {
                 Per::Cluster | Per::Node => Each::Cluster,
@@ -247,7 +218,7 @@ impl Source {
             },
             burst: if self.in_bursts { (60 / BURST_S) as u32 } else { 1 },
             one_by_one: 0,
-            question: if matches!(self.action, Action::Write(_)) { object } else { 0 },
+            question: if matches!(self.action, Action::Write(_) | Action::Event(_)) { object } else { 0 },
             answer: object.into(),
             watchers: self.watchers,
         }
@@ -266,7 +237,6 @@ const fn source(
         by,
         objects: Objects::Main,
         action,
-        lease: None,
         times,
         in_s,
         per,
@@ -284,10 +254,6 @@ const fn watched(watchers: u32, source: Source) -> Source {
 
 const fn fitted(rows: &'static [u32], source: Source) -> Source {
     Source { basis: Basis::Fitted(rows), ..source }
-}
-
-const fn leased(lease: Lease, source: Source) -> Source {
-    Source { lease: Some(lease), ..source }
 }
 
 const fn events(source: Source) -> Source {
@@ -334,15 +300,12 @@ pub const IDLE_LOAD: [Source; 19] = [
         ),
     ),
     source("API servers renew their own leases", "", Action::Keep(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
-    leased(
-        Lease::ApiServer,
-        source(
-            "with a lease of etcd",
-            "",
-            Action::Grant,
-            (1, 10, Per::Server),
-            "each renewal grants one: of its 15 s at most 5 % may have passed for it to be used again (storage/etcd3/lease_manager.go)",
-        ),
+    source(
+        "with a lease of etcd",
+        "",
+        Action::Grant(Lease::ApiServer),
+        (1, 10, Per::Server),
+        "each renewal grants one: of its 15 s at most 5 % may have passed for it to be used again (storage/etcd3/lease_manager.go)",
     ),
     watched(5, source("status of nodes, endpoints and the like", KCM, Action::Write(2_048), (1, 2, Per::Cluster), "assumed")),
     source("API servers check etcd", "", Action::Read(60), (1, 5, Per::Server), "2 checks in 10 s (not verified)"),
@@ -380,20 +343,14 @@ pub const IDLE_LOAD: [Source; 19] = [
     },
     source("API servers compact", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS),
     events(source("API servers compact the etcd of events", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS)),
-    leased(
-        Lease::Event,
-        events(source("events", "kubelet", Action::Write(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
-    ),
-    leased(
-        Lease::Event,
-        events(source(
-            "with leases of an hour",
-            "",
-            Action::Grant,
-            (1, 60, Per::Server),
-            "a server attaches the events of a minute to one lease (storage/etcd3/lease_manager.go; fewer where fewer events come)",
-        )),
-    ),
+    events(source("events", "kubelet", Action::Event(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
+    events(source(
+        "with leases of an hour",
+        "",
+        Action::Grant(Lease::Event),
+        (1, 60, Per::Server),
+        "a server attaches the events of a minute to one lease (storage/etcd3/lease_manager.go; fewer where fewer events come)",
+    )),
 ];
 
 /// The workload at rest of a control plane whose shoot has so many worker nodes.
@@ -405,18 +362,15 @@ pub fn idle_load(nodes: u32) -> Vec<Requests> {
 ///
 /// Its one etcd holds the events, too: no API server watches them there (`watch-cache-sizes`), and none checks another etcd.
 pub fn stacked_idle_load(nodes: Option<u32>) -> Vec<Requests> {
-    let is_of_another_etcd = |source: &Source| source.objects == Objects::Events && source.lease.is_none();
+    let is_of_another_etcd = |source: &Source| source.objects == Objects::Events && source.op().lease().is_none();
     let sources = IDLE_LOAD.iter().filter(|source| !is_of_another_etcd(source));
     let requests = sources.map(|source| {
         let mut requests = source.requests(nodes.unwrap_or(1));
         if nodes.is_none() && source.per == Per::Node {
             requests.each = Each::Node;
         }
-        if let Some((objects @ Objects::Events, op)) = &mut requests.etcd {
+        if let Some((objects, _)) = &mut requests.etcd {
             *objects = Objects::Main;
-            if let Op::Txn { change, .. } = op {
-                *change = Change::Own;
-            }
         }
         requests
     });

@@ -171,7 +171,6 @@ fn asked(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
         what: raw.name.to_string(),
         by: raw.from.as_ref().map_or(Caller::Outside, |from| Caller::Component(from.to_string())),
         etcd: (!raw.cached).then_some((Objects::Main, op)),
-        lease: None,
         per_million_s: raw.rate.per_million_s(),
         each: Each::Cluster,
         burst: 1,

@@ -238,7 +238,7 @@ fn size(op: Op) -> Option<String> {
         Op::Put { value_bytes, .. } | Op::Txn { value_bytes, .. } => Some(format!("{} each", bytes(value_bytes))),
         Op::Range { keys, value_bytes, .. } => Some(format!("{} of {}", of(keys as usize, "key"), bytes(value_bytes))),
         Op::Delete { keys, .. } => Some(of(keys as usize, "key")),
-        Op::Grant | Op::Watch => None,
+        Op::Grant(_) | Op::Watch => None,
     }
 }
 

@@ -228,7 +228,7 @@ fn sends(client: &Client, scenario: &Scenario) -> String {
         Op::Range { linearizable: true, .. } => "read",
         Op::Range { .. } => "serializable read",
         Op::Txn { .. } => "transaction",
-        Op::Grant => "lease",
+        Op::Grant(_) => "lease",
         Op::Delete { .. } => "delete",
         Op::Watch => "watch",
     };
