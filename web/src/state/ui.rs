@@ -61,6 +61,8 @@ pub enum Tab {
     Events,
     /// How pods came back.
     Recovery,
+    /// How clients reached their API.
+    Access,
     /// Availability over time.
     Availability,
     /// Latency over time.

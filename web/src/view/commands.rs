@@ -7,7 +7,7 @@ use zonefall_core::sim::view::SimulationView;
 
 use super::export::Export;
 use super::inspector::interventions::{self, Offer};
-use super::tabs::{FILTER_FIELD, TABS};
+use super::tabs::{Contents, FILTER_FIELD, TABS};
 use super::timeline::TIME_FIELD;
 use super::timeline::zoom::Zoom;
 use crate::state::{Action, DocumentAction, Notice, Panel, PlaybackCommand, Selection, State, Tab, Theme, Tone, UiAction};
@@ -194,8 +194,8 @@ pub fn commands(state: &State) -> Vec<Command> {
         .filter(|(_, key, _)| *key != Key::Palette)
         .filter_map(|(keys, key, about)| Some(Command { name: (*about).to_owned(), keys, effect: effect(*key, state)? }));
     let plain = |name: String, action: Action| Command { name, keys: "", effect: CommandEffect::Act(vec![action]) };
-    let kube = state.scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
-    let tabs = TABS.iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery);
+    let contents = state.scenario.as_ref().map(|scenario| Contents::of(scenario)).unwrap_or_default();
+    let tabs = TABS.iter().filter(|(tab, ..)| contents.has(*tab));
     let tabs = tabs.map(|(tab, name, _)| plain(format!("Show {}", name.to_ascii_lowercase()), Action::Ui(UiAction::Tab(*tab))));
     let themes = [(Theme::System, "same as the system"), (Theme::Light, "light"), (Theme::Dark, "dark")];
     let themes = themes.map(|(theme, name)| plain(format!("Theme: {name}"), Action::Ui(UiAction::Theme(theme))));

@@ -15,7 +15,7 @@ use super::same::Same;
 use super::size::{use_dark, use_media};
 use super::slot::Slot;
 use super::steady::use_steady;
-use super::tabs::Tabs;
+use super::tabs::{Contents, Tabs};
 use super::tiles::Tiles;
 use super::timeline::axis::Range;
 use super::timeline::zoom::Zoom;
@@ -63,7 +63,7 @@ pub fn Page(props: &PageProps) -> Html {
     let unfinished = branch.filter(|b| !b.done && b.gave_up.is_none());
     let progress = unfinished.map(|b| Progress { now: b.now, rate: b.rate(), halted: b.halted });
     let dots = !playing || speed <= EYE_SPEED;
-    let kube = scenario.as_ref().is_some_and(|scenario| !scenario.kube.clusters.is_empty());
+    let contents = scenario.as_ref().map(|scenario| Contents::of(scenario)).unwrap_or_default();
     let on_tab_range = on_range.clone();
     html! {
         <div class={classes!("page", state.ui.as_json.then_some("as-json"))} data-testid="page">
@@ -86,7 +86,7 @@ pub fn Page(props: &PageProps) -> Html {
                 <Inspector {scenario} {view} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {progress} {at} {playing} arrived={state.has_arrived()} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
-            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} kube={kube} {dark}
+            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} {contents} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if state.ui.new_topology { <NewTopology dispatch={dispatch.clone()} /> }

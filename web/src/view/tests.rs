@@ -18,7 +18,7 @@ use zonefall_core::sim::view::SimulationView;
 use super::export::csv;
 use super::inspector::{Inspector, InspectorProps};
 use super::same::Same;
-use super::tabs::{Tabs, TabsProps};
+use super::tabs::{Contents, Tabs, TabsProps};
 use super::timeline::axis::Range;
 use super::verdict::{Verdict, VerdictProps};
 use crate::state::{Selection, Tab};
@@ -132,7 +132,7 @@ fn a_lost_node_that_reads_ready_tells_when_that_is_noticed() {
 #[test]
 fn a_component_tells_what_its_pods_waited_for() {
     let World { report, .. } = outage(50);
-    let tabs = |kube| {
+    let tabs = |contents| {
         render::<Tabs>(TabsProps {
             tab: Tab::Recovery,
             tall: false,
@@ -146,14 +146,14 @@ fn a_component_tells_what_its_pods_waited_for() {
             at: Time::ZERO,
             range: Range::whole(Time::from_nanos(3_000_000_000_000)),
             on_range: Callback::noop(),
-            kube,
+            contents,
             dark: false,
             tables: false,
             provider: None,
             dispatch: Callback::noop(),
         })
     };
-    let html = tabs(true);
+    let html = tabs(Contents { kube: true, ..Contents::default() });
     // What is not back comes first, and is shown.
     for there in [
         "component-kube-apiserver",
@@ -163,7 +163,7 @@ fn a_component_tells_what_its_pods_waited_for() {
     ] {
         assert!(html.contains(there), "{there} in {html}");
     }
-    assert!(!tabs(false).contains("component-"));
+    assert!(!tabs(Contents::default()).contains("component-"));
     let rows = csv::of(Tab::Recovery, &report, "");
     assert_eq!(rows.lines().count(), 1 + report.recovery.iter().map(|pod| pod.waits.len()).sum::<usize>());
 }
@@ -185,7 +185,7 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
             at: Time::ZERO,
             range: Range::whole(Time::from_nanos(70_000_000_000)),
             on_range: Callback::noop(),
-            kube: false,
+            contents: Contents::default(),
             dark: false,
             tables: false,
             provider: None,
@@ -220,7 +220,7 @@ fn tab_of(tab: Tab, report: &Same<Report>, tables: bool, provider: Option<&str>)
         at: Time::ZERO,
         range: Range::whole(Time::from_nanos((report.simulated_s * 1e9) as u64)),
         on_range: Callback::noop(),
-        kube: true,
+        contents: Contents { kube: true, ..Contents::default() },
         dark: false,
         tables,
         provider: provider.map(str::to_owned),

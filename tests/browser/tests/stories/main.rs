@@ -3,6 +3,7 @@
 mod access;
 mod breaking;
 mod building;
+mod clients;
 mod cost;
 mod crash;
 mod first_sight;

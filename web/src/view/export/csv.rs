@@ -11,6 +11,7 @@ pub fn name(tab: Tab) -> &'static str {
     match tab {
         Tab::Events => "events",
         Tab::Recovery => "recovery",
+        Tab::Access => "access",
         Tab::Availability => "availability",
         Tab::Latency => "latency",
         Tab::Traffic => "traffic",
@@ -25,6 +26,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
     let rows = match tab {
         Tab::Events => events(report),
         Tab::Recovery => recovery(report),
+        Tab::Access => access(report),
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
         Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
         Tab::Traffic => traffic(report),
@@ -56,6 +58,19 @@ fn recovery(report: &Report) -> Rows {
             let times = [wait.from_s.to_string(), wait.to_s.to_string(), wait.completed.to_string()];
             let wait = [wait.until.clone()].into_iter().chain(times).chain([wait.waits_for.clone()]);
             names.into_iter().chain([replacement]).chain(wait).collect()
+        })
+    }));
+    rows
+}
+
+fn access(report: &Report) -> Rows {
+    let mut rows = heads(&["cluster", "clients", "client", "from_s", "to_s", "completed", "silent_s", "cause"]);
+    rows.extend(report.access.iter().flat_map(|of| {
+        of.outages.iter().map(move |outage| {
+            let names = [&of.cluster, &of.clients, &outage.client].map(String::clone);
+            let times = [outage.from_s, outage.to_s].map(|s| s.to_string());
+            let how = [outage.completed.to_string(), outage.silent_s.to_string(), outage.cause.clone()];
+            names.into_iter().chain(times).chain(how).collect()
         })
     }));
     rows

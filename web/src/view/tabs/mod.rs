@@ -1,5 +1,6 @@
 //! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
 
+mod access;
 mod chart;
 mod cost;
 mod counts;
@@ -13,12 +14,14 @@ use std::collections::BTreeSet;
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CloseUp, Report, StoryKind};
+use zonefall_core::scenario::Scenario;
 
 use super::icon::{Icon, icon};
 use super::labels::moment;
 use super::same::Same;
 use super::timeline::axis::Range;
 use crate::state::{Action, Tab, UiAction};
+use access::Access;
 use chart::{Chart, Kind};
 use cost::{CostTables, no_prices, providers};
 use events::Events;
@@ -27,16 +30,43 @@ use matrix::Matrix;
 use recovery::Recovery;
 use report::ReportTables;
 
-/// Tabs in order: which, name, name for tests. [`Tab::Recovery`] is there where there is Kubernetes.
-pub const TABS: [(Tab, &str, &str); 7] = [
+/// Tabs in order: which, name, name for tests.
+pub const TABS: [(Tab, &str, &str); 8] = [
     (Tab::Events, "Events", "tab-events"),
     (Tab::Recovery, "Recovery", "tab-recovery"),
+    (Tab::Access, "Access", "tab-access"),
     (Tab::Availability, "Availability", "tab-availability"),
     (Tab::Latency, "Latency", "tab-latency"),
     (Tab::Traffic, "Traffic", "tab-traffic"),
     (Tab::Cost, "Cost", "tab-cost"),
     (Tab::Report, "Report", "tab-report"),
 ];
+
+/// What a scenario has of which there are tabs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Kubernetes clusters.
+    pub kube: bool,
+    /// Clusters whose clients reach the API through a load balancer.
+    pub access: bool,
+}
+
+impl Contents {
+    /// What a scenario has.
+    pub fn of(scenario: &Scenario) -> Self {
+        let clusters = &scenario.kube.clusters;
+        Self { kube: !clusters.is_empty(), access: clusters.iter().any(|cluster| cluster.access.is_some()) }
+    }
+
+    /// Whether there is such a tab.
+    pub const fn has(self, tab: Tab) -> bool {
+        match tab {
+            Tab::Recovery => self.kube,
+            Tab::Access => self.access,
+            _ => true,
+        }
+    }
+}
 
 /// What the tabs show.
 #[derive(Clone, PartialEq, Properties)]
@@ -65,8 +95,8 @@ pub struct TabsProps {
     pub range: Range,
     /// Another part is wanted.
     pub on_range: Callback<Range>,
-    /// There is Kubernetes.
-    pub kube: bool,
+    /// What the scenario has.
+    pub contents: Contents,
     /// The dark theme.
     pub dark: bool,
     /// Tables instead of charts.
@@ -94,6 +124,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
+                Tab::Access => html! { <Access {report} {at} {range} {tables} {dispatch} /> },
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
                 Tab::Traffic => above("Bytes from zone to zone", chart(Kind::Traffic), html! { <Matrix {report} /> }),
@@ -113,7 +144,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
     let tall = props.tall;
     let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Ui(UiAction::Tall(!tall)));
     html! {
-        <section class={classes!("details", tall.then_some("tall"), props.kube.then_some("kube"))} aria-label="Details">
+        <section class={classes!("details", tall.then_some("tall"), props.contents.kube.then_some("kube"))} aria-label="Details">
             <div class="tab-bar">
                 { tab_list(props) }
                 if clusters.len() > 1 { <Chooser {clusters} {cluster} on_cluster={props.on_cluster.clone()} /> }
@@ -136,13 +167,13 @@ fn above(name: &'static str, chart: Html, tables: Html) -> Html {
 }
 
 /// The tabs there are.
-fn tabs(kube: bool) -> Vec<(Tab, &'static str, &'static str)> {
-    TABS.into_iter().filter(|(tab, ..)| kube || *tab != Tab::Recovery).collect()
+fn tabs(contents: Contents) -> Vec<(Tab, &'static str, &'static str)> {
+    TABS.into_iter().filter(|(tab, ..)| contents.has(*tab)).collect()
 }
 
 /// The open one.
 fn shown(props: &TabsProps) -> Tab {
-    if props.kube || props.tab != Tab::Recovery { props.tab } else { Tab::Events }
+    if props.contents.has(props.tab) { props.tab } else { Tab::Events }
 }
 
 fn tab_id(tab: Tab) -> &'static str {
@@ -150,7 +181,7 @@ fn tab_id(tab: Tab) -> &'static str {
 }
 
 fn tab_list(props: &TabsProps) -> Html {
-    let (tabs, open) = (tabs(props.kube), shown(props));
+    let (tabs, open) = (tabs(props.contents), shown(props));
     let now = tabs.iter().position(|(tab, ..)| *tab == open).unwrap_or(0);
     let all = tabs.clone();
     let onkeydown = props.dispatch.clone();

@@ -180,6 +180,12 @@ fn kubernetes(report: &Report) -> Html {
         };
         api.vantages_apart().map(row).collect::<Vec<_>>()
     });
+    let clients = report.access.iter().map(|of| {
+        let affected = format!("{} of {}", count(of.affected), count(of.count));
+        let times = [of.longest_s, of.total_s].map(length);
+        let opened = [of.connections, of.via_load_balancer].map(count);
+        [of.cluster.clone(), of.clients.clone(), affected].into_iter().chain(times).chain(opened).collect()
+    });
     let idle = report.api.iter().flat_map(|(name, api)| {
         api.no_leader
             .iter()
@@ -219,6 +225,7 @@ fn kubernetes(report: &Report) -> Html {
             { rows("Components that lost a pod (longest times)", &longest, components) }
             { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For", "Root cause"], outages) }
             { rows("Unavailable APIs for clients elsewhere", &["Cluster", "Clients in", "Reads", "Writes"], apart) }
+            { rows("Clients of APIs", &["Cluster", "Clients", "Affected", "Longest outage", "Total", "New connections", "Via load balancer"], clients) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
             { rows("Services", &listed, services) }

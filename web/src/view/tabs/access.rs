@@ -1,0 +1,222 @@
+//! How clients reached their API: the kinds of clients, how many of each had no API server that answered, over time, and why.
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::{AccessReport, ClientOutageReport, Report};
+use zonefall_core::scenario::text::count;
+
+use crate::state::{Action, PlaybackCommand};
+use crate::view::labels::{clock, length, moment};
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::size::use_width;
+use crate::view::timeline::axis::{Axis, Range};
+
+/// Outages of a kind of clients that are listed.
+const MOST_OUTAGES: usize = 100;
+/// Height of the axis, and of a kind of clients: its words, its area.
+const HEAD: f64 = 20.0;
+const ROW: f64 = 38.0;
+const AREA: f64 = 18.0;
+
+/// What is shown.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct AccessProps {
+    pub report: Same<Report>,
+    pub at: Time,
+    pub range: Range,
+    /// No drawing.
+    pub tables: bool,
+    pub dispatch: Callback<Action>,
+}
+
+/// The kinds of clients, and the outages of the chosen one.
+#[component]
+pub(crate) fn Access(props: &AccessProps) -> Html {
+    let AccessProps { report, at, range, .. } = props;
+    let chosen = use_state_eq(|| None::<usize>);
+    let worst = || report.access.iter().enumerate().max_by(|(_, a), (_, b)| a.longest_s.total_cmp(&b.longest_s));
+    let Some(is) = chosen.filter(|is| *is < report.access.len()).or_else(|| worst().map(|(place, _)| place)) else {
+        return html! { <p class="quiet nothing">{ "No clients yet." }</p> };
+    };
+    let row = |(place, of): (usize, &AccessReport)| {
+        let (set, current) = (chosen.setter(), place == is);
+        let onclick = move |_: MouseEvent| set.set(Some(place));
+        let affected = format!("{} of {}", count(of.affected), count(of.count));
+        let affected = if of.affected > 0 {
+            html! { <td class="number bad">{ format!("✕ {affected}") }</td> }
+        } else {
+            html! { <td class="number">{ affected }</td> }
+        };
+        let time = |s: f64| if s > 0.0 { length(s) } else { "–".to_owned() };
+        html! {
+            <tr class={current.then_some("current")}>
+                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("clients-{}", name(of))}>{ name(of) }</button></td>
+                { affected }
+                <td class="number">{ time(of.longest_s) }</td>
+                <td class="number">{ format!("{} ({})", count(of.connections), count(of.via_load_balancer)) }</td>
+            </tr>
+        }
+    };
+    let heads = ["Clients", "Affected", "Longest outage", "New connections (via balancer)"];
+    let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
+    let of = &report.access[is];
+    html! {
+        <div class="recovery">
+            <div class="components" tabindex="0" role="region" aria-label="Clients of APIs" data-testid="clients">
+                <table>
+                    <caption class="unseen">{ "Clients of APIs by kind: how many had an outage, the longest one, and connections opened after the start" }</caption>
+                    <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
+                    <tbody>{ for report.access.iter().enumerate().map(row) }</tbody>
+                </table>
+            </div>
+            <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
+                if !props.tables { <Affected report={report.clone()} at={*at} range={*range} /> }
+                { outages(of, props) }
+            </div>
+        </div>
+    }
+}
+
+fn name(of: &AccessReport) -> String {
+    format!("{}: {}", of.cluster, of.clients)
+}
+
+/// Outages as a table; each is a way to its moment.
+fn outages(of: &AccessReport, props: &AccessProps) -> Html {
+    if of.outages.is_empty() {
+        return html! { <p class="quiet">{ format!("{}: an API server answered all the time.", name(of)) }</p> };
+    }
+    let seek = |s: f64| props.dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(s))));
+    let row = |(place, outage): (usize, &ClientOutageReport)| {
+        let lasted = length(outage.to_s - outage.from_s);
+        let lasted = if outage.completed { lasted } else { format!("{lasted} (ongoing)") };
+        html! {
+            <tr>
+                <td>{ &outage.client }</td>
+                <td><button class="quiet" onclick={seek(outage.from_s)} data-testid={format!("client-outage-{place}")}>{ clock(moment(outage.from_s), 0) }</button></td>
+                <td class="number">{ lasted }</td>
+                <td class="number">{ length(outage.silent_s) }</td>
+                <td>{ &outage.cause }</td>
+            </tr>
+        }
+    };
+    let left = of.outages.len().saturating_sub(MOST_OUTAGES) as u64 + of.omitted;
+    html! {
+        <>
+            <table>
+                <caption>{ format!("{}: time without an API server that answered", name(of)) }</caption>
+                <thead><tr>
+                    <th scope="col">{ "Client" }</th><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th>
+                    <th scope="col" class="number">{ "Connection silent" }</th><th scope="col">{ "Cause" }</th>
+                </tr></thead>
+                <tbody>{ for of.outages.iter().take(MOST_OUTAGES).enumerate().map(row) }</tbody>
+            </table>
+            if left > 0 { <p class="quiet">{ format!("and {} more outages", count(left)) }</p> }
+        </>
+    }
+}
+
+#[derive(Clone, PartialEq, Properties)]
+struct AffectedProps {
+    report: Same<Report>,
+    at: Time,
+    range: Range,
+}
+
+/// The share of each kind of clients that has an outage, as areas. (The tables say the same to those who do not see it.)
+#[component]
+fn Affected(props: &AffectedProps) -> Html {
+    let AffectedProps { report, at, range } = props;
+    let node = use_node_ref();
+    let width = use_width(&node);
+    let axis = Axis { range: *range, left: 12.0, right: (width - 24.0).max(13.0), gutter: 24.0 };
+    let height = HEAD + report.access.len() as f64 * ROW;
+    let ticks = zonefall_plots::ticks(range.from_s, range.to_s, ((axis.right - axis.left) / 90.0) as usize);
+    let tick = |(s, words): &(f64, String)| {
+        let x = px(axis.x(*s));
+        html! { <g class="tick"><line x1={x.clone()} x2={x.clone()} y1="15" y2={px(height)} /><text {x} y="11" text-anchor="middle">{ words }</text></g> }
+    };
+    let row = |(i, of): (usize, &AccessReport)| {
+        let top = HEAD + i as f64 * ROW;
+        let base = px(top + ROW - 4.0);
+        html! {
+            <>
+                <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={base.clone()} y2={base} />
+                <path class="affected" d={area(&affected(of), of.count, &axis, top + ROW - 4.0)} />
+                <text x={px(axis.left)} y={px(top + 13.0)}>{ name(of) }</text>
+            </>
+        }
+    };
+    let at_s = at.as_secs_f64();
+    let x = px(axis.x(at_s));
+    html! {
+        <div ref={node} class="bars">
+            if width > 0.0 {
+                <svg class="lanes" width={px(width)} height={px(height)} aria-hidden="true">
+                    { for ticks.iter().map(tick) }
+                    { for report.access.iter().enumerate().map(row) }
+                    if axis.shows(at_s, at_s) { <line class="now" x1={x.clone()} x2={x} y1="14" y2={px(height)} /> }
+                </svg>
+            }
+        </div>
+    }
+}
+
+/// How many clients have an outage from each moment on.
+fn affected(of: &AccessReport) -> Vec<(f64, i64)> {
+    let mut changes: Vec<(f64, i64)> = of.outages.iter().flat_map(|outage| [(outage.from_s, 1), (outage.to_s, -1)]).collect();
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut now = 0;
+    let step = |(at_s, change)| {
+        now += change;
+        (at_s, now)
+    };
+    changes.into_iter().map(step).collect()
+}
+
+/// The steps as an area above a line, as high as the share of all.
+fn area(steps: &[(f64, i64)], all: u64, axis: &Axis, base: f64) -> String {
+    let y = |now: i64| px(base - AREA * now as f64 / all.max(1) as f64);
+    let x = |at_s: f64| px(axis.x(at_s).clamp(axis.left, axis.right));
+    let mut path = format!("M{} {}", x(axis.range.from_s), px(base));
+    let mut last = 0;
+    for (at_s, now) in steps {
+        path += &format!("L{} {}L{} {}", x(*at_s), y(last), x(*at_s), y(*now));
+        last = *now;
+    }
+    path + "Z"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outages_of_clients_add_up() {
+        let outage = |from_s, to_s| ClientOutageReport {
+            client: "kubelet of w1".to_owned(),
+            from_s,
+            to_s,
+            completed: true,
+            silent_s: 0.0,
+            cause: String::new(),
+        };
+        let of = AccessReport {
+            cluster: "c".to_owned(),
+            clients: "kubelets of workers".to_owned(),
+            count: 4,
+            affected: 2,
+            outages: vec![outage(10.0, 30.0), outage(10.0, 20.0), outage(20.0, 25.0)],
+            omitted: 0,
+            longest_s: 20.0,
+            total_s: 35.0,
+            connections: 0,
+            via_load_balancer: 0,
+        };
+        assert_eq!(affected(&of), [(10.0, 1), (10.0, 2), (20.0, 1), (20.0, 2), (25.0, 1), (30.0, 0)]);
+        let axis = Axis { range: Range { from_s: 0.0, to_s: 100.0 }, left: 0.0, right: 100.0, gutter: 0.0 };
+        let path = area(&affected(&of), of.count, &axis, 20.0);
+        assert!(path.starts_with("M0.0 20.0L10.0 20.0L10.0 15.5L10.0 15.5L10.0 11.0") && path.ends_with("L30.0 20.0Z"), "{path}");
+    }
+}
