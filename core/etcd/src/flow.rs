@@ -36,7 +36,9 @@ pub(super) struct Flow {
     now: (u64, Command),
     pub(super) compactions: Periodic,
     /// Until then it is in logs, or lost.
-    pub(super) since: Time,
+    since: Time,
+    /// Until then compactions are.
+    compacted: Time,
     /// What was left of a write then.
     rest: u128,
     pub(super) mode: Mode,
@@ -58,6 +60,7 @@ impl Flow {
             now: (0, Command::Flowing { request_bytes: 0, grows: 0, supersedes: 0 }),
             compactions: Periodic::new(Time::from_nanos(phase), COMPACTION_INTERVAL),
             since: Time::ZERO,
+            compacted: Time::ZERO,
             rest,
             mode: Mode::Disturbed,
             timer: Timer::new(),
@@ -108,20 +111,28 @@ impl Flow {
     /// They are in logs, or lost.
     pub(super) fn take(&mut self, until: Time) -> u64 {
         let parts = self.parts(until);
-        (self.since, self.rest) = (until, parts % UNIT);
+        (self.since, self.rest, self.compacted) = (until, parts % UNIT, until);
         (parts / UNIT) as u64
     }
 
     /// Until then it is neither, and will be.
     pub(super) fn carry(&mut self, until: Time) {
         (self.since, self.rest) = (until, self.parts(until));
+        if !self.rate.compacts {
+            self.compacted = until;
+        }
+    }
+
+    /// Whether a compaction is due.
+    pub(super) fn compacts(&self, now: Time) -> bool {
+        self.rate.compacts && self.compactions.at_or_before(now).is_some_and(|at| at > self.compacted)
     }
 
     /// When the next write is due, or a compaction.
     pub(super) fn next(&self) -> Option<Time> {
         let rate = u128::from(self.now.0);
         let write = (rate > 0).then(|| self.since + Duration::from_nanos(UNIT.saturating_sub(self.rest).div_ceil(rate) as u64));
-        let compaction = self.rate.compacts.then(|| self.compactions.after(self.since));
+        let compaction = self.rate.compacts.then(|| self.compactions.after(self.compacted));
         write.into_iter().chain(compaction).min()
     }
 
@@ -144,11 +155,12 @@ impl Flow {
             return database;
         }
         let mut written = 0;
-        let mut at = self.compactions.after(self.since);
+        // One that is due since before the rate was another comes first.
+        let mut at = self.compactions.after(self.compacted);
         let last = self.compactions.at_or_before(until).filter(|last| self.rate.compacts && *last >= at);
         let mut compactions = 0;
         while last.is_some_and(|last| at <= last) {
-            let due = self.due(at);
+            let due = self.due(at.max(self.since));
             database.write(self.growth().times(due - written));
             database.compact();
             written = due;
@@ -164,5 +176,25 @@ impl Flow {
         }
         database.write(self.growth().times(self.due(until) - written));
         database
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rate that changes while a group waits for a request, just after a compaction was due.
+    #[test]
+    fn another_rate_forgets_no_compaction() {
+        let mut flow = Flow::new(Stream::new(1, zonefall_kernel::rng::Purpose::Phase, 0));
+        flow.rate.compacts = true;
+        let due = flow.compactions.after(Time::ZERO);
+        let mut database = Database::new(1_000);
+        database.write(Growth { grows: 100, supersedes: 100 });
+        flow.carry(due + Duration::from_secs(1));
+        assert!(flow.compacts(due + Duration::from_secs(1)));
+        // The second compaction frees what was superseded before the first.
+        let grown = flow.grown(database, due + COMPACTION_INTERVAL);
+        assert_eq!((database.in_use(), grown.in_use()), (1_100, 1_000));
     }
 }

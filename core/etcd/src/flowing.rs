@@ -216,8 +216,7 @@ impl EtcdCluster {
         if !self.flow.timer.fires(generation) {
             return;
         }
-        let compacts =
-            self.flow.rate.compacts && self.flow.compactions.at_or_before(ctx.now).is_some_and(|at| at > self.flow.since);
+        let compacts = self.flow.compacts(ctx.now);
         let count = self.flow.take(ctx.now);
         if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader) && self.takes_proposals(*leader, ctx.now)) {
             if self.has_room(leader, self.flow.command()) {
