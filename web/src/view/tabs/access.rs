@@ -54,18 +54,17 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
                 <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("clients-{}", name(of))}>{ name(of) }</button></td>
                 { affected }
                 <td class="number">{ time(of.longest_s) }</td>
-                <td class="number">{ format!("{} ({})", count(of.connections), count(of.via_load_balancer)) }</td>
             </tr>
         }
     };
-    let heads = ["Clients", "Affected", "Longest outage", "New connections (via balancer)"];
+    let heads = ["Clients", "Affected", "Longest outage"];
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
     let of = &report.access[is];
     html! {
         <div class="recovery">
             <div class="components" tabindex="0" role="region" aria-label="Clients of APIs" data-testid="clients">
                 <table>
-                    <caption class="unseen">{ "Clients of APIs by kind: how many had an outage, the longest one, and connections opened after the start" }</caption>
+                    <caption class="unseen">{ "Clients of APIs by kind: how many had an outage, and the longest one" }</caption>
                     <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
                     <tbody>{ for report.access.iter().enumerate().map(row) }</tbody>
                 </table>
