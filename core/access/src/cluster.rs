@@ -76,7 +76,7 @@ impl ClusterAccess {
             seed,
             balancer: Balancer::new(access.balancer, spec, nodes, hosts, seed),
             servers: BTreeMap::new(),
-            endpoints: Endpoints::new(access.alternatives.unwrap_or(Alternatives::Text)),
+            endpoints: Endpoints::new(access.endpoints),
             clients: BTreeMap::new(),
             refresh_timers: BTreeMap::new(),
             client_timers: BTreeMap::new(),

@@ -16,7 +16,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_scenario::Lease;
-use zonefall_scenario::access::Alternatives;
+use zonefall_scenario::access::EndpointRules;
 
 /// A server renews its lease and writes the endpoints this often.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ pub(crate) const INTERVAL: Duration = Duration::from_secs(10);
 /// The endpoints of one cluster.
 #[derive(Clone, Debug)]
 pub struct Endpoints {
-    rules: Alternatives,
+    rules: EndpointRules,
     listed: Vec<u32>,
     /// When each server renews its lease.
     renewals: BTreeMap<u32, Periodic>,
@@ -45,7 +45,7 @@ pub(crate) struct Running {
 
 impl Endpoints {
     /// None listed yet.
-    pub(crate) const fn new(rules: Alternatives) -> Self {
+    pub(crate) const fn new(rules: EndpointRules) -> Self {
         Self { rules, listed: Vec::new(), renewals: BTreeMap::new(), expiring: BTreeMap::new(), term: None, timer: Timer::new() }
     }
 
@@ -89,8 +89,8 @@ impl Endpoints {
             self.expiring.remove(&key);
         }
         let mut listed: Vec<u32> = match self.rules {
-            Alternatives::Text => running.iter().filter(|one| one.readyz).map(|one| one.key).collect(),
-            Alternatives::Code => running.iter().map(|one| one.key).chain(self.expiring.keys().copied()).collect(),
+            EndpointRules::Text => running.iter().filter(|one| one.readyz).map(|one| one.key).collect(),
+            EndpointRules::Code => running.iter().map(|one| one.key).chain(self.expiring.keys().copied()).collect(),
         };
         listed.sort_unstable();
         listed.dedup();
@@ -102,7 +102,7 @@ impl Endpoints {
     /// When the next server is removed.
     pub(crate) fn next_removal(&self) -> Option<Time> {
         let written = self.expiring.values().filter_map(|expires| self.written(*expires)).min();
-        written.filter(|_| self.rules == Alternatives::Code)
+        written.filter(|_| self.rules == EndpointRules::Code)
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn crashed_server_is_listed_until_its_lease_is_over_and_another_writes() {
-        let mut endpoints = Endpoints::new(Alternatives::Code);
+        let mut endpoints = Endpoints::new(EndpointRules::Code);
         endpoints.etcd_leads(Some(1), secs(0));
         endpoints.started(0, secs(3));
         endpoints.started(1, secs(7));
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn new_leader_of_etcd_extends_leases_and_without_one_none_expires() {
-        let mut endpoints = Endpoints::new(Alternatives::Code);
+        let mut endpoints = Endpoints::new(EndpointRules::Code);
         endpoints.etcd_leads(Some(1), secs(0));
         endpoints.started(0, secs(3));
         endpoints.started(1, secs(7));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn document_lists_the_ready_ones_only() {
-        let mut endpoints = Endpoints::new(Alternatives::Text);
+        let mut endpoints = Endpoints::new(EndpointRules::Text);
         assert!(endpoints.update(&running(&[0, 9]), secs(0)));
         assert_eq!(endpoints.listed(), [0]);
         endpoints.stopped(0, secs(1));

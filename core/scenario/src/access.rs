@@ -96,6 +96,18 @@ pub struct ApiAccess {
     pub balancer: BalancerId,
     /// Rules of alternative services; `None`: API servers advertise none.
     pub alternatives: Option<Alternatives>,
+    /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
+    pub endpoints: EndpointRules,
+}
+
+/// Which API servers the Service `kubernetes` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointRules {
+    /// Those that are ready (Resilient Control Plane Networking).
+    Text,
+    /// Those whose lease has not expired (kubernetes `pkg/controlplane/reconcilers/lease.go`): a server that crashes is listed for up to 25 s.
+    Code,
 }
 
 /// Rules of alternative services (Resilient Control Plane Networking).

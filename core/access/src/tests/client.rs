@@ -92,3 +92,23 @@ fn path_that_is_repaired_is_found_with_the_next_syn() {
     update(&mut client, &bench, next);
     assert!(matches!(client.connection_state(), ConnectionState::Open { .. }));
 }
+
+/// Seconds for which a server that crashed at 100 s is still listed.
+fn listed_s(alternatives: &str) -> u64 {
+    let mut bench = Bench::new(scenario("", alternatives), 1, Stepping::FastForward);
+    bench.run(Duration::from_secs(100));
+    bench.view.servers.remove(0);
+    bench.update();
+    while bench.access.endpoints().contains(&0) {
+        bench.run(Duration::from_secs(1));
+    }
+    bench.now.since(at(100)).as_nanos() / 1_000_000_000
+}
+
+#[test]
+fn endpoints_follow_their_own_rules() {
+    assert_eq!([r#""text""#, r#""code", "endpoints": "text""#].map(listed_s), [0, 0]);
+    for by_lease in [r#""code""#, r#""text", "endpoints": "code""#] {
+        assert!((5..=25).contains(&listed_s(by_lease)), "{by_lease}: {} s", listed_s(by_lease));
+    }
+}

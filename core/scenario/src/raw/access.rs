@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RawSource;
-use crate::access::{AllUnhealthy, Alternatives, CheckKind, Established, Loopback};
+use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback};
 use crate::balancer_profile::{by_profile, sources, word};
 use crate::units::{Name, Span};
 
@@ -110,4 +110,8 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-default" = "none: the load balancer alone", "x-source" = "kubernetes: no API server lists any"))]
     pub alternatives: Option<Alternatives>,
+    /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "as `alternatives`, or `code` without them", "x-source" = "kubernetes: by lease"))]
+    pub endpoints: Option<EndpointRules>,
 }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::access::{AllUnhealthy, Alternatives, ApiAccess, Check, CheckKind, Established, LoadBalancer, Loopback};
+use crate::access::{
+    AllUnhealthy, Alternatives, ApiAccess, Check, CheckKind, EndpointRules, Established, LoadBalancer, Loopback,
+};
 use crate::ids::{BalancerId, KubeClusterId, NodeId, ZoneId};
 
 /// A cluster with a control plane in `a` and `b`, behind this load balancer.
@@ -63,6 +65,7 @@ fn a_load_balancer_is_what_its_file_says() {
     });
     let mut raw = file(&said);
     raw["clusters"][0]["api_access"]["alternatives"] = json!("code");
+    raw["clusters"][0]["api_access"]["endpoints"] = json!("text");
     let scenario = scenario(&raw);
     let expected = LoadBalancer {
         name: "api-int".to_owned(),
@@ -82,7 +85,7 @@ fn a_load_balancer_is_what_its_file_says() {
         hop_latency: Duration::from_millis(1),
     };
     assert_eq!(scenario.load_balancers.raw, [expected]);
-    let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code) };
+    let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code), endpoints: EndpointRules::Text };
     assert_eq!(scenario.kube.clusters[KubeClusterId(0)].access, Some(access));
     assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
 }

@@ -1,7 +1,7 @@
 //! Load balancers, and the clusters whose clients go through them.
 
 use super::mark;
-use crate::access::{ApiAccess, Check, LoadBalancer};
+use crate::access::{Alternatives, ApiAccess, Check, EndpointRules, LoadBalancer};
 use crate::error::quote;
 use crate::ids::{BalancerId, TiVec, ZoneId};
 use crate::kube::KubeModel;
@@ -107,7 +107,11 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         let zones = behind[balancer].insert(Vec::new());
         // It is missing where something is wrong with it.
         let Some(cluster) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
-        cluster.access = Some(ApiAccess { balancer, alternatives: access.alternatives });
+        let endpoints = access.endpoints.unwrap_or(match access.alternatives {
+            Some(Alternatives::Text) => EndpointRules::Text,
+            Some(Alternatives::Code) | None => EndpointRules::Code,
+        });
+        cluster.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints });
         for host in &cluster.control_plane {
             let zone = topology.nodes[*host].zone;
             if !zones.contains(&zone) {
