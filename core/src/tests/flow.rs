@@ -44,7 +44,7 @@ fn a_leader_with_a_slow_disk_is_replaced_wherever_api_servers_write() {
 }
 
 /// A control plane whose users create 5 objects of 8 KiB each second; its etcd clusters have 6 MiB left.
-fn filled(traffic: &str, stepping: Stepping) -> Report {
+fn filled(traffic: &str, stepping: Stepping, seed: u64) -> Report {
     let file = json!({
         "name": "filled", "duration": "15m", "traffic": traffic, "prices": {"books": []},
         "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
@@ -63,7 +63,7 @@ fn filled(traffic: &str, stepping: Stepping) -> Report {
         ],
     });
     let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
-    let report = run::run_checked(&scenario, 1, Options { stepping, ..Options::default() }, &mut |_, _| {});
+    let report = run::run_checked(&scenario, seed, Options { stepping, ..Options::default() }, &mut |_, _| {});
     assert!(report.violations.is_empty(), "{:?}", report.violations);
     report
 }
@@ -72,9 +72,9 @@ fn filled(traffic: &str, stepping: Stepping) -> Report {
 #[test]
 fn what_flows_reaches_the_quota_as_requests_do() {
     const MAIN: &str = "shoot--garden--s/etcd-main";
-    let report = filled("flows", Stepping::FastForward);
-    let [flows, requests] = [&report, &filled("requests", Stepping::FastForward)].map(|report| report.etcd[MAIN].clone());
-    let all = serde_json::to_string(&filled("flows", Stepping::EveryEvent).etcd).expect("a report is JSON");
+    let report = filled("flows", Stepping::FastForward, 1);
+    let [flows, requests] = [&report, &filled("requests", Stepping::FastForward, 1)].map(|report| report.etcd[MAIN].clone());
+    let all = serde_json::to_string(&filled("flows", Stepping::EveryEvent, 1).etcd).expect("a report is JSON");
     assert_eq!(all, serde_json::to_string(&report.etcd).expect("a report is JSON"));
     for etcd in [&flows, &requests] {
         let from: Vec<f64> = etcd.alarms.iter().map(|alarm| alarm.from_s).collect();
@@ -85,8 +85,10 @@ fn what_flows_reaches_the_quota_as_requests_do() {
         let refused_s = 610.0 - from[0] + 900.0 - from[1];
         assert!((etcd.write_unavailable_s - refused_s).abs() < 1.0, "{} and {refused_s}", etcd.write_unavailable_s);
     }
-    // Some 770 requests come at random: three standard deviations of their number are 16 s.
-    assert!((flows.alarms[0].from_s - requests.alarms[0].from_s).abs() < 16.0, "{:?}, {:?}", flows.alarms, requests.alarms);
+    // Some 770 requests come at random, within 6 s of their mean in two of three runs: hence several.
+    let from_s = |seed| filled("requests", Stepping::FastForward, seed).etcd[MAIN].alarms[0].from_s;
+    let mean_s = (1..=10).map(from_s).sum::<f64>() / 10.0;
+    assert!((flows.alarms[0].from_s - mean_s).abs() < 6.0, "{:?}, {mean_s}", flows.alarms);
     let api = &report.api["shoot--garden--s"].outages;
     assert!(api.iter().any(|outage| outage.root_cause.contains("exceeded its quota of 70 MiB; NOSPACE alarm")), "{api:?}");
 }
