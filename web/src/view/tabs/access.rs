@@ -5,17 +5,16 @@ use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{AccessReport, ClientOutageReport, Report};
 use zonefall_core::scenario::text::count;
 
+use super::bars::{Bars, HEAD};
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
-use crate::view::size::use_width;
 use crate::view::timeline::axis::{Axis, Range};
 
 /// Outages of a kind of clients that are listed.
 const MOST_OUTAGES: usize = 100;
-/// Height of the axis, and of a kind of clients: its words, its area.
-const HEAD: f64 = 20.0;
+/// Height of a kind of clients: its words, its area.
 const ROW: f64 = 38.0;
 const AREA: f64 = 18.0;
 
@@ -60,6 +59,10 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
     let heads = ["Clients", "Affected", "Longest outage"];
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
     let of = &report.access[is];
+    let rows = {
+        let report = report.clone();
+        Callback::from(move |axis: Axis| areas(&report, &axis))
+    };
     html! {
         <div class="recovery">
             <div class="components" tabindex="0" role="region" aria-label="Clients of APIs" data-testid="clients">
@@ -70,7 +73,7 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
                 </table>
             </div>
             <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
-                if !props.tables { <Affected report={report.clone()} at={*at} range={*range} /> }
+                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
                 { outages(of, props) }
             </div>
         </div>
@@ -116,50 +119,20 @@ fn outages(of: &AccessReport, props: &AccessProps) -> Html {
     }
 }
 
-#[derive(Clone, PartialEq, Properties)]
-struct AffectedProps {
-    report: Same<Report>,
-    at: Time,
-    range: Range,
-}
-
-/// The share of each kind of clients that has an outage, as areas. (The tables say the same to those who do not see it.)
-#[component]
-fn Affected(props: &AffectedProps) -> Html {
-    let AffectedProps { report, at, range } = props;
-    let node = use_node_ref();
-    let width = use_width(&node);
-    let axis = Axis { range: *range, left: 12.0, right: (width - 24.0).max(13.0), gutter: 24.0 };
-    let height = HEAD + report.access.len() as f64 * ROW;
-    let ticks = zonefall_plots::ticks(range.from_s, range.to_s, ((axis.right - axis.left) / 90.0) as usize);
-    let tick = |(s, words): &(f64, String)| {
-        let x = px(axis.x(*s));
-        html! { <g class="tick"><line x1={x.clone()} x2={x.clone()} y1="15" y2={px(height)} /><text {x} y="11" text-anchor="middle">{ words }</text></g> }
-    };
+/// The share of each kind of clients that has an outage, as areas.
+fn areas(report: &Report, axis: &Axis) -> Html {
     let row = |(i, of): (usize, &AccessReport)| {
         let top = HEAD + i as f64 * ROW;
         let base = px(top + ROW - 4.0);
         html! {
             <>
                 <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={base.clone()} y2={base} />
-                <path class="affected" d={area(&affected(of), of.count, &axis, top + ROW - 4.0)} />
+                <path class="affected" d={area(&affected(of), of.count, axis, top + ROW - 4.0)} />
                 <text x={px(axis.left)} y={px(top + 13.0)}>{ name(of) }</text>
             </>
         }
     };
-    let at_s = at.as_secs_f64();
-    let x = px(axis.x(at_s));
-    html! {
-        <div ref={node} class="bars">
-            if width > 0.0 {
-                <svg class="lanes" width={px(width)} height={px(height)} aria-hidden="true">
-                    { for ticks.iter().map(tick) }
-                    { for report.access.iter().enumerate().map(row) }
-                    if axis.shows(at_s, at_s) { <line class="now" x1={x.clone()} x2={x} y1="14" y2={px(height)} /> }
-                </svg>
-            }
-        </div>
-    }
+    html! { <>{ for report.access.iter().enumerate().map(row) }</> }
 }
 
 /// How many clients have an outage from each moment on.

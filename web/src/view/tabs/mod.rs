@@ -1,6 +1,7 @@
 //! The lower part: events, charts, report. Charts share the timeline's axis and the playhead.
 
 mod access;
+mod bars;
 mod chart;
 mod cost;
 mod counts;

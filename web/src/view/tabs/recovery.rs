@@ -4,12 +4,12 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{ComponentReport, RecoveryReport, Report, WaitReport};
 
+use super::bars::{Bars, HEAD};
 use super::counts::Counts;
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
-use crate::view::size::use_width;
 use crate::view::timeline::axis::{Axis, Range};
 use zonefall_core::scenario::text::count;
 
@@ -17,8 +17,7 @@ use zonefall_core::scenario::text::count;
 const MOST_COMPONENTS: usize = 200;
 /// Pods of a component whose waits are drawn.
 const MOST_PODS: usize = 12;
-/// Height of the axis, and of a pod: its words, its bar.
-const HEAD: f64 = 20.0;
+/// Height of a pod: its words, its bar.
 const ROW: f64 = 38.0;
 const BAR: f64 = 16.0;
 
@@ -84,6 +83,8 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
     let pods: Vec<&RecoveryReport> =
         report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
+    let drawn: Vec<RecoveryReport> = pods.iter().take(MOST_PODS).map(|pod| (*pod).clone()).collect();
+    let rows = |pods: Vec<RecoveryReport>, dispatch| Callback::from(move |axis: Axis| waits(&pods, &axis, &dispatch));
     html! {
         <div class="recovery">
             <div class="components" tabindex="0" role="region" aria-label="Components" data-testid="components">
@@ -95,7 +96,7 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
                 if all.len() > MOST_COMPONENTS { <p class="quiet">{ format!("and {} more", count((all.len() - MOST_COMPONENTS) as u64)) }</p> }
             </div>
             <div class="waits" tabindex="0" role="region" aria-label={format!("Recovery of {}", is.2)} data-testid="recovery">
-                if !props.tables { <Waits pods={pods.iter().take(MOST_PODS).map(|pod| (*pod).clone()).collect::<Vec<_>>()} at={props.at} range={props.range} dispatch={props.dispatch.clone()} /> }
+                if !props.tables { <Bars height={drawn.len() as f64 * ROW} at={props.at} range={props.range} rows={rows(drawn, props.dispatch.clone())} /> }
                 { for pods.iter().take(MOST_PODS).map(|pod| words(pod, props)) }
                 if !props.tables { <Counts report={report.clone()} cluster={is.0.clone()} at={props.at} range={props.range} /> }
                 if pods.len() > MOST_PODS { <p class="quiet">{ format!("and {} more pods", count((pods.len() - MOST_PODS) as u64)) }</p> }
@@ -152,49 +153,18 @@ fn outcome(pod: &RecoveryReport) -> String {
     }
 }
 
-#[derive(Clone, PartialEq, Properties)]
-struct WaitsProps {
-    pods: Vec<RecoveryReport>,
-    at: Time,
-    range: Range,
-    dispatch: Callback<Action>,
-}
-
-/// The waits as bars. (The tables say the same to those who do not see it.)
-#[component]
-fn Waits(props: &WaitsProps) -> Html {
-    let WaitsProps { pods, at, range, dispatch } = props;
-    let node = use_node_ref();
-    let width = use_width(&node);
-    let axis = Axis { range: *range, left: 12.0, right: (width - 24.0).max(13.0), gutter: 24.0 };
-    let height = HEAD + pods.len() as f64 * ROW;
-    let ticks = zonefall_plots::ticks(range.from_s, range.to_s, ((axis.right - axis.left) / 90.0) as usize);
-    let tick = |(s, words): &(f64, String)| {
-        let x = px(axis.x(*s));
-        html! { <g class="tick"><line x1={x.clone()} x2={x.clone()} y1="15" y2={px(height)} /><text {x} y="11" text-anchor="middle">{ words }</text></g> }
-    };
+/// The waits as bars.
+fn waits(pods: &[RecoveryReport], axis: &Axis, dispatch: &Callback<Action>) -> Html {
     let row = |(i, pod): (usize, &RecoveryReport)| {
         let top = HEAD + i as f64 * ROW;
         html! {
             <>
                 <text x={px(axis.left)} y={px(top + 13.0)}>{ &pod.pod }</text>
-                { for pod.waits.iter().filter(|wait| axis.shows(wait.from_s, wait.to_s)).map(|wait| bar(wait, &axis, top + 17.0, dispatch)) }
+                { for pod.waits.iter().filter(|wait| axis.shows(wait.from_s, wait.to_s)).map(|wait| bar(wait, axis, top + 17.0, dispatch)) }
             </>
         }
     };
-    let at_s = at.as_secs_f64();
-    let x = px(axis.x(at_s));
-    html! {
-        <div ref={node} class="bars">
-            if width > 0.0 {
-                <svg class="lanes" width={px(width)} height={px(height)} aria-hidden="true">
-                    { for ticks.iter().map(tick) }
-                    { for pods.iter().enumerate().map(row) }
-                    if axis.shows(at_s, at_s) { <line class="now" x1={x.clone()} x2={x} y1="14" y2={px(height)} /> }
-                </svg>
-            }
-        </div>
-    }
+    html! { <>{ for pods.iter().enumerate().map(row) }</> }
 }
 
 fn bar(wait: &WaitReport, axis: &Axis, y: f64, dispatch: &Callback<Action>) -> Html {
