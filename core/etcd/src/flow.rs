@@ -32,7 +32,7 @@ pub(super) const PATIENCE: u8 = 5;
 pub(super) struct Flow {
     pub(super) rate: WriteRate,
     pub(super) lessor: Lessor,
-    /// What flows now: the rate without leases that do not end yet, and one of these writes.
+    /// Writes in a million seconds now, without the revocations of extended leases, and one of these writes.
     now: (u64, Command),
     pub(super) compactions: Periodic,
     /// Until then it is in logs, or lost.

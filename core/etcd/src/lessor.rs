@@ -22,13 +22,13 @@ use zonefall_scenario::Lease;
 /// The leases of a cluster.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lessor {
-    /// By kind of lease: how many end, and what that does, at rest. Kept while nothing flows: leases are still there.
+    /// Revocations at rest, by kind of lease. Kept while nothing flows, because the leases still exist.
     ends: [Writes; Lease::ALL.len()],
-    /// By kind of lease: those that were granted one by one, when they end, and what that does; the next to end first.
+    /// Leases that were granted one by one, by kind: expiry, and growth of the database by the revocation; the next to expire first.
     single: [VecDeque<(Time, Growth)>; Lease::ALL.len()],
-    /// By kind of lease: none of it ends meanwhile.
+    /// By kind of lease: the time in which none expires.
     extended: [Option<Extension>; Lease::ALL.len()],
-    /// There is a new leader.
+    /// A leader was elected whose extension of the leases is due.
     pub(super) has_new_leader: bool,
     /// Fires when leases are extended, or end.
     pub(super) timer: Timer,

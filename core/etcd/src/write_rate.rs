@@ -72,9 +72,9 @@ impl Writes {
 pub struct WriteRate {
     /// All writes, those at the end of leases among them.
     pub writes: Writes,
-    /// Of these the ends of leases ([`Lease`]).
+    /// Of these, the revocations of expired leases, by kind of [`Lease`].
     pub expired: [Writes; Lease::ALL.len()],
-    /// Ends of leases that are granted one by one: not among the writes.
+    /// Revocations of leases that are granted one by one, by kind: not part of the writes.
     pub single: [Writes; Lease::ALL.len()],
     /// Somebody compacts.
     pub compacts: bool,

@@ -1,17 +1,17 @@
-//! A load balancer is cut off: the tab of API access has who was without an API server, and why.
+//! A load balancer is cut off: the tab Access shows which clients had no API server, and why.
 
 use zonefall_browser::page::story;
 
 use crate::helpers::{open_done, pause, playhead_s};
 
 #[test]
-fn clients_without_an_api_server_are_told_with_the_cause() {
+fn clients_without_an_api_server_are_listed_with_the_cause() {
     story(|page| {
         open_done(page, "lb-partitioned");
         pause(page);
         page.click("tab-access");
-        for told in ["balancer: kubelets of workers", "6 of 6", "alt-svc: kubelets of workers", "0 of 6"] {
-            page.see("clients", told);
+        for part in ["balancer: kubelets of workers", "6 of 6", "alt-svc: kubelets of workers", "0 of 6"] {
+            page.see("clients", part);
         }
         // The kind with the longest outage is shown.
         page.see("client-outages", "load balancer lb-balancer cut off");
