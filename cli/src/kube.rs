@@ -22,6 +22,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
         titled("Clients of API servers", access(report, page)),
+        titled("Requests to API servers", requests(report, page)),
         titled("Topology hints of Services", hints(report, page)),
         titled("Still skewed after the zone has recovered", failback(report, page)),
         titled("Pending pods at the end", pending(report, page)),
@@ -166,6 +167,34 @@ fn access(report: &Report, page: &Page) -> String {
     let head =
         ["cluster", "clients", "affected", "longest outage", "total", "new connections (via balancer)", "cause of the longest"];
     table(page, head, report.access.iter().map(row).collect(), &[2, 3, 4, 5])
+}
+
+/// Requests of further clients.
+fn requests(report: &Report, page: &Page) -> String {
+    let row = |of: &AccessReport| {
+        let requests = of.requests.as_ref()?;
+        let ms = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}"));
+        let counts = [requests.answered, requests.errors, requests.connection_lost, requests.timed_out, requests.in_flight];
+        let latency = [requests.p50_ms, requests.p99_ms, requests.max_ms].map(ms);
+        let done =
+            requests.done_s.map_or_else(|| "-".to_owned(), |at| format!("{} of {} at {}", requests.done, of.count, clock(at)));
+        let names = [of.cluster.clone(), of.clients.clone()].into_iter();
+        Some(names.chain(counts.map(|count| count.to_string())).chain(latency).chain([done]).collect())
+    };
+    let head = [
+        "cluster",
+        "requests of",
+        "answered",
+        "errors",
+        "connection lost",
+        "timed out",
+        "in flight",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "done",
+    ];
+    table(page, head, report.access.iter().filter_map(row).collect(), &[2, 3, 4, 5, 6, 7, 8, 9])
 }
 
 /// Those of one seed that fared alike are one row.

@@ -77,10 +77,17 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
     rows.extend(rows_of_pending.into_iter().filter(is_somewhere));
     let clients = |of: fn(&AccessReport) -> u64| move |r: &Report| r.access.iter().map(of).sum::<u64>() as f64;
     let (affected, connections) = (clients(|row| row.affected), clients(|row| row.connections));
+    let requests = |r: &Report| r.access.iter().filter_map(|row| row.requests.clone()).collect::<Vec<_>>();
+    let failed = |r: &Report| {
+        requests(r).iter().map(|requests| (requests.errors + requests.connection_lost + requests.timed_out) as f64).sum::<f64>()
+    };
+    let slowest = |r: &Report| requests(r).iter().filter_map(|requests| requests.p99_ms).fold(0.0, f64::max);
     let rows_of_clients = [
         number("API clients with an outage", "", &|_, r| affected(r)),
         number("longest outage of an API client", "s", &|_, r| r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)),
         number("new connections of API clients", "", &|_, r| connections(r)),
+        number("failed requests of API clients", "", &|_, r| failed(r)),
+        number("slowest 1 % of requests of API clients", "ms", &|_, r| slowest(r)),
     ];
     rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
     rows.extend(

@@ -19,6 +19,7 @@ use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
 use crate::record::ConnectionState;
 use crate::reply::Reply;
+use crate::requests::Link;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::Route;
@@ -42,6 +43,10 @@ const BACK_OFF: Duration = Duration::from_millis(200);
 
 /// The longest time that it waits (`maxBackoff` there).
 const MAX_BACK_OFF: Duration = Duration::from_secs(7);
+
+/// The most moves at one moment. Servers whose lists are of different times may each list the other one and not itself: the client then
+/// goes to and fro with each request.
+const MOST_MOVES: u32 = 8;
 
 /// Upper bound of the jitter of a client's timers.
 pub(crate) const MAX_JITTER: Duration = Duration::from_millis(1);
@@ -70,6 +75,8 @@ enum State {
         attempt: Attempt<Address>,
         connection: Connection,
         way: Duration,
+        /// Time that a response waits in a queue.
+        wait: Duration,
         answers: bool,
         /// The server advertises alternatives.
         advertises: bool,
@@ -106,6 +113,8 @@ pub(crate) struct Client {
     selector: Option<Selector<Address>>,
     state: State,
     failures: u32,
+    /// How often it has moved to a server that was listed to it, all at this time.
+    moves: (Time, u32),
     draws: Stream,
     drawn: u64,
     /// Added to each of its timers. Without it they would fire at the very moment of other events that come at whole seconds: renewals of
@@ -123,7 +132,7 @@ impl Client {
         now: Time,
     ) -> Self {
         let jitter = Duration::from_nanos(1 + draws.draw(0).below(MAX_JITTER.as_nanos() - 1));
-        Self { host, timings, selector, state: State::Waits(now), failures: 0, draws, drawn: 0, jitter }
+        Self { host, timings, selector, state: State::Waits(now), failures: 0, moves: (now, 0), draws, drawn: 0, jitter }
     }
 
     /// Host that it runs on.
@@ -132,26 +141,35 @@ impl Client {
     }
 
     /// State of its connection.
-    pub(crate) const fn connection_state(&self) -> ConnectionState {
+    pub(crate) fn connection_state(&self) -> ConnectionState {
+        let (State::Open { connection, .. } | State::Silent { connection, .. }) = self.state else {
+            return ConnectionState::None;
+        };
+        let (server, through) = (connection.server, connection.through.is_some());
         match self.state {
-            State::Open { connection, answers: true, .. } => {
-                ConnectionState::Open { server: connection.server, through: connection.through.is_some() }
-            }
-            State::Open { connection, .. } => {
-                ConnectionState::Unanswered { server: connection.server, through: connection.through.is_some() }
-            }
-            State::Silent { connection, .. } => {
-                ConnectionState::Silent { server: connection.server, through: connection.through.is_some() }
-            }
-            State::Dials(_) | State::Waits(_) => ConnectionState::None,
+            State::Open { way, wait, .. } if way + wait >= self.timings.timeout => ConnectionState::Late { server, through },
+            State::Open { answers: true, .. } => ConnectionState::Open { server, through },
+            State::Open { .. } => ConnectionState::Unanswered { server, through },
+            State::Silent { .. } | State::Dials(_) | State::Waits(_) => ConnectionState::Silent { server, through },
+        }
+    }
+
+    /// Its connection, for requests that are simulated one by one.
+    pub(crate) const fn link(&self) -> Link {
+        match self.state {
+            State::Open { connection, way, answers, .. } => Link::Open(connection, way, answers),
+            State::Silent { connection, .. } => Link::Silent(connection),
+            State::Dials(_) | State::Waits(_) => Link::Closed(self.failures),
         }
     }
 
     /// Where its requests go.
-    pub(crate) const fn route(&self) -> Route {
+    pub(crate) fn route(&self) -> Route {
         match self.state {
-            State::Open { connection, way, .. } => Route::Server { key: connection.server, way },
-            State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
+            State::Open { connection, way, wait, .. } if way + wait < self.timings.timeout => {
+                Route::Server { key: connection.server, way: way + wait }
+            }
+            State::Open { .. } | State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
         }
     }
 
@@ -219,14 +237,22 @@ impl Client {
     fn connected(&mut self, attempt: Attempt<Address>, connection: Connection, way: Duration, ctx: &ClientCtx<'_>) {
         let server = &ctx.servers[&connection.server];
         let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
-        self.state = State::Open { attempt, connection, way, answers: server.view.answers, advertises: !listed.is_empty() };
+        let (wait, answers, advertises) = (ctx.wait(connection), server.view.answers, !listed.is_empty());
+        self.state = State::Open { attempt, connection, way, wait, answers, advertises };
         self.failures = 0;
         let Some(selector) = &mut self.selector else { return };
         let is_local = |address: &Address| is_on(self.host, *address, ctx);
         let listed = (!listed.is_empty()).then_some(listed);
         selector.answered(&attempt, Answer::Response { listed }, ctx.now, is_local);
+        if self.moves.0 != ctx.now {
+            self.moves = (ctx.now, 0);
+        }
+        if self.moves.1 == MOST_MOVES {
+            return;
+        }
         let next = self.choose(ctx);
         if next.to != attempt.to {
+            self.moves.1 += 1;
             self.dial(next, ctx);
         }
     }
@@ -361,6 +387,7 @@ impl Client {
     /// When its next timer fires.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
         match &self.state {
+            State::Open { .. } if self.moves.1 == MOST_MOVES => Some(self.moves.0 + self.timings.period + self.jitter),
             State::Open { attempt, .. } => {
                 let free = self.selector.as_ref().filter(|_| !attempt.is_alternative)?.alternatives().next_free();
                 free.map(|at| at + self.jitter).filter(|at| *at > now)

@@ -1,6 +1,6 @@
 //! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alt_svc::Rules;
 use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
@@ -12,6 +12,7 @@ use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
 use crate::record::{AccessRecord, ConnectionState};
+use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::{Balancer, Checked};
 use zonefall_kernel::rng::{Purpose, Stream};
@@ -19,8 +20,8 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::{ApiClient, Route};
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Alternatives, ApiAccess, LoadBalancer};
-use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
+use zonefall_scenario::access::{Alternatives, ApiAccess, ApiClientSpec, LoadBalancer};
+use zonefall_scenario::ids::{ApiClientId, BalancerId, FaultId, KubeClusterId, NodeId};
 use zonefall_scenario::{Fault, Scenario};
 
 /// The longest that a client uses a list, where the API servers have no shutdown delay of their own (OpenShift:
@@ -29,6 +30,18 @@ const KEEP: Duration = Duration::from_secs(70);
 
 /// Entities of draws beyond all keys of servers and nodes.
 const SERVERS: u64 = 1 << 40;
+
+/// Entities of the draws of further clients' requests.
+const REQUESTS: u64 = 1 << 41;
+
+/// Time-out of requests that have none: longer than any run.
+const ENDLESS: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+/// Responses that wait for so long at the balancer may come too late for kubelets and components.
+const BACKLOG: Duration = Duration::from_millis(500);
+
+/// How often clients are looked at while responses wait.
+const BACKLOG_PERIOD: Duration = Duration::from_secs(1);
 
 /// The API servers of a cluster and their clients, as Kubernetes has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +72,12 @@ pub struct ClusterAccess {
     processes: u32,
     /// Clients started so far.
     joined: u64,
+    /// Requests of further clients that run.
+    pub(crate) requests: BTreeMap<ApiClient, Requests>,
+    /// Further clients that have made all their requests.
+    pub(crate) done: BTreeSet<ApiClient>,
+    /// Fires while responses wait for long at the balancer.
+    backlog_timer: Timer,
     view: ApiView,
     /// There was no view yet: servers and clients of the first one have been running for long.
     is_new: bool,
@@ -82,6 +101,9 @@ impl ClusterAccess {
             client_timers: BTreeMap::new(),
             processes: 0,
             joined: 0,
+            requests: BTreeMap::new(),
+            done: BTreeSet::new(),
+            backlog_timer: Timer::new(),
             view: ApiView::default(),
             is_new: true,
         }
@@ -116,6 +138,12 @@ impl ClusterAccess {
         })
     }
 
+    /// Requests of a further client that are not over.
+    pub fn in_flight(&self, client: ApiClientId) -> u64 {
+        let own = |id: &ApiClient| matches!(id, ApiClient::Further(other, _) if *other == client);
+        self.requests.iter().filter(|(id, _)| own(id)).map(|(_, requests)| requests.in_flight() as u64).sum()
+    }
+
     /// Servers that the Service `kubernetes` lists.
     pub fn endpoints(&self) -> &[u32] {
         self.endpoints.listed()
@@ -131,7 +159,7 @@ impl ClusterAccess {
     #[cfg(test)]
     pub(crate) fn client_ctx<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> ClientCtx<'a> {
         let spec = &scenario.load_balancers[self.access.balancer];
-        ClientCtx { now, net, servers: &self.servers, balancer: &self.balancer, spec }
+        ClientCtx { now, net, servers: &self.servers, balancer: &self.balancer, spec, in_cluster_network: true }
     }
 
     /// A server that runs.
@@ -150,6 +178,9 @@ impl ClusterAccess {
     /// Servers, clients, hosts or paths may have changed.
     pub(crate) fn update(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
         let is_new = std::mem::take(&mut self.is_new);
+        if is_new {
+            self.expect_starts(ctx);
+        }
         self.endpoints.etcd_leads(view.etcd_term, ctx.now);
         self.update_servers(view, is_new, ctx.now);
         self.update_endpoints(is_new, ctx);
@@ -164,7 +195,7 @@ impl ClusterAccess {
 
     /// Its balancer is hit by a fault, or no longer.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
-        self.balancer.fault(id, fault, begins);
+        self.balancer.fault(id, fault, begins, ctx.now);
         self.update_clients(ctx);
     }
 
@@ -186,7 +217,16 @@ impl ClusterAccess {
             }
             AccessEvent::Client { client, generation } => {
                 if self.client_timers.get_mut(&client).is_some_and(|timer| timer.fires(generation)) {
-                    self.update_client(client, ctx);
+                    if self.clients.contains_key(&client) {
+                        self.update_client(client, ctx);
+                    } else {
+                        self.join_clients(&self.view.clone(), false, ctx);
+                    }
+                }
+            }
+            AccessEvent::Backlog { generation } => {
+                if self.backlog_timer.fires(generation) {
+                    self.update_clients(ctx);
                 }
             }
             AccessEvent::Refresh { server, generation } => {
@@ -257,21 +297,23 @@ impl ClusterAccess {
     }
 
     fn join_clients(&mut self, view: &ApiView, is_new: bool, ctx: &mut AccessCtx<'_>) {
-        let gone: Vec<ApiClient> = self
-            .clients
-            .iter()
-            .filter(|(id, client)| !view.clients.contains(&(**id, client.host())))
-            .map(|(id, _)| *id)
-            .collect();
+        let mut running = view.clients.clone();
+        running.append(&mut self.further_clients(view, ctx));
+        let gone: Vec<ApiClient> =
+            self.clients.iter().filter(|(id, client)| !running.contains(&(**id, client.host()))).map(|(id, _)| *id).collect();
         for id in gone {
-            self.clients.remove(&id);
-            self.client_timers.entry(id).or_default().cancel();
-            ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
+            self.client_stopped(id, ctx);
         }
-        for &(id, host) in &view.clients {
+        for (id, host) in running {
             if !self.clients.contains_key(&id) {
                 self.joined += 1;
-                let selector = self.access.alternatives.map(|rules| self.selector(rules, host, is_new, ctx));
+                let further = further(id, self.cluster, ctx.scenario);
+                if let Some(spec) = further {
+                    let requests = Requests::new(self.draws(REQUESTS + self.joined), spec, ctx.now);
+                    self.requests.insert(id, requests);
+                }
+                let rules = further.map_or(self.access.alternatives, |spec| spec.alternatives);
+                let selector = rules.map(|rules| self.selector(rules, host, is_new, ctx));
                 let client = Client::new(
                     host,
                     request_timings(id, self.cluster, ctx.scenario),
@@ -316,20 +358,80 @@ impl ClusterAccess {
 
     fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         let spec = self.spec(ctx);
-        let Self { servers, balancer, clients, cluster, .. } = self;
+        let Self { servers, balancer, clients, cluster, requests, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
         let (route, state) = (client.route(), client.connection_state());
-        client.update(&ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec });
+        let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
+        let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
+        client.update(&ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec, in_cluster_network });
         if client.connection_state() != state {
             ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));
         }
-        if client.route() != route && !ctx.routes_changed.contains(cluster) {
+        let next = client.next_due(ctx.now);
+        let mut due = None;
+        if let Some((spec, requests)) = further {
+            let link = client.link();
+            requests.update(spec, link, balancer.queues_mut(), ctx.now, &mut |result, after| {
+                ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
+            });
+            if requests.is_done(spec) {
+                ctx.out.record((*cluster, AccessRecord::Done(id)));
+                self.done.insert(id);
+                return self.client_stopped(id, ctx);
+            }
+            due = requests.next_due(spec, link);
+        } else if client.route() != route && !ctx.routes_changed.contains(cluster) {
             ctx.routes_changed.push(*cluster);
         }
-        let next = client.next_due(ctx.now);
+        let next = next.into_iter().chain(due).min();
         if let Some((at, generation)) = self.client_timers.entry(id).or_default().rearm(next) {
             ctx.out.schedule(at, (*cluster, AccessEvent::Client { client: id, generation }));
         }
+        self.watch_backlog(ctx);
+    }
+
+    /// Looks at clients again while responses wait for so long at the balancer that requests may time out.
+    fn watch_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
+        if self.backlog_timer.deadline().is_none() && self.balancer.longest_wait(ctx.now) >= BACKLOG {
+            let at = ctx.now + BACKLOG_PERIOD;
+            let generation = self.backlog_timer.arm(at);
+            ctx.out.schedule(at, (self.cluster, AccessEvent::Backlog { generation }));
+        }
+    }
+
+    fn client_stopped(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
+        self.clients.remove(&id);
+        self.requests.remove(&id);
+        self.client_timers.entry(id).or_default().cancel();
+        ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
+    }
+
+    /// Queues the starts of further clients that do not run from the start.
+    fn expect_starts(&mut self, ctx: &mut AccessCtx<'_>) {
+        for (client, spec) in ctx.scenario.kube.clusters[self.cluster].api_clients.iter_enumerated() {
+            if spec.start > Duration::ZERO {
+                for node in &spec.nodes {
+                    let (id, at) = (ApiClient::Further(client, *node), Time::ZERO + spec.start);
+                    let generation = self.client_timers.entry(id).or_default().arm(at);
+                    ctx.out.schedule(at, (self.cluster, AccessEvent::Client { client: id, generation }));
+                }
+            }
+        }
+    }
+
+    /// Further clients that run: on nodes of the cluster while those do.
+    fn further_clients(&self, view: &ApiView, ctx: &AccessCtx<'_>) -> Vec<(ApiClient, HostId)> {
+        let cluster = &ctx.scenario.kube.clusters[self.cluster];
+        let runs = |node: NodeId| {
+            let host = Network::host_of(node);
+            let is_node = cluster.nodes.iter().any(|other| other.node == node);
+            let has_kubelet = || view.clients.iter().any(|(id, on)| matches!(id, ApiClient::Kubelet(_)) && *on == host);
+            ctx.net.is_powered(host) && (!is_node || has_kubelet())
+        };
+        let started = cluster.api_clients.iter_enumerated().filter(|(_, spec)| Time::ZERO + spec.start <= ctx.now);
+        let all = started.flat_map(|(client, spec)| spec.nodes.iter().map(move |node| (client, *node)));
+        let running = all.filter(|(client, node)| !self.done.contains(&ApiClient::Further(*client, *node)) && runs(*node));
+        running.map(|(client, node)| (ApiClient::Further(client, node), Network::host_of(node))).collect()
     }
 
     /// Queues what is due next, but for the clients.
@@ -359,5 +461,15 @@ fn request_timings(client: ApiClient, cluster: KubeClusterId, scenario: &Scenari
             let timings = timers.leader_election();
             RequestTimings { period: timings.retry_period, timeout: timings.request_timeout() }
         }
+        ApiClient::Further(id, _) => {
+            let spec = &scenario.kube.clusters[cluster].api_clients[id];
+            RequestTimings { period: spec.rate.interval(), timeout: spec.timeout.unwrap_or(ENDLESS) }
+        }
     }
+}
+
+/// What the file says of a further client.
+fn further(id: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> Option<&ApiClientSpec> {
+    let ApiClient::Further(client, _) = id else { return None };
+    Some(&scenario.kube.clusters[cluster].api_clients[client])
 }

@@ -30,9 +30,16 @@ pub(crate) struct ClientCtx<'a> {
     pub(crate) servers: &'a BTreeMap<u32, Server>,
     pub(crate) balancer: &'a Balancer,
     pub(crate) spec: &'a LoadBalancer,
+    /// Packets pass between the client and the addresses of API servers, not just the balancer's.
+    pub(crate) in_cluster_network: bool,
 }
 
 impl ClientCtx<'_> {
+    /// Time that a response waits in the queue of the balancer's node that a connection goes through.
+    pub(crate) fn wait(&self, connection: Connection) -> Duration {
+        connection.through.map_or(Duration::ZERO, |node| self.balancer.queues()[usize::from(node)].wait(self.now))
+    }
+
     /// Time of the way from a host to a server and back.
     fn straight(&self, from: HostId, key: u32) -> Reply<Duration> {
         match self.balancer.host(key) {
@@ -54,7 +61,8 @@ impl ClientCtx<'_> {
 
     /// A client on a host dials a server.
     pub(crate) fn dial_server(&self, from: HostId, key: u32) -> Reply<Connection> {
-        self.connect(self.straight(from, key), key, None)
+        let reply = if self.in_cluster_network { self.straight(from, key) } else { Reply::Silence };
+        self.connect(reply, key, None)
     }
 
     /// Addresses of the original host, in the order in which they are dialled: the nodes of the balancer, in random order. `None`: the
@@ -96,7 +104,7 @@ impl ClientCtx<'_> {
         self.connect(self.balancer.reach(node, key, self.servers, self.net), key, Some(node))
     }
 
-    /// What has become of a connection of a client on a host; while it is open, the time of the way there and back.
+    /// What has become of a connection of a client on a host; while it is open, the time of the way there and back without queues.
     pub(crate) fn state(&self, from: HostId, connection: Connection) -> Reply<Duration> {
         let key = connection.server;
         let reply = match connection.through {

@@ -29,6 +29,11 @@ pub enum AccessEvent {
         /// Generation of the timer.
         generation: Generation,
     },
+    /// Responses have been waiting for long at the balancer.
+    Backlog {
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// A server whose lease has expired is removed from the endpoints.
     Endpoints {
         /// Generation of the timer.

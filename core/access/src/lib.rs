@@ -21,8 +21,10 @@ mod connection;
 pub mod ctx;
 pub mod endpoints;
 pub mod event;
+mod queue;
 pub mod record;
 mod reply;
+mod requests;
 pub mod server;
 pub mod target;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::balancer::health::Health;
+use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 use zonefall_kube::ctx::ApiClient;
 
@@ -27,9 +28,41 @@ pub enum AccessRecord {
     },
     /// A client has stopped.
     ClientStopped(ApiClient),
+    /// A request of a further client is over.
+    Request {
+        /// The client.
+        client: ApiClient,
+        /// What came of it.
+        result: RequestResult,
+        /// Time since the client made it.
+        after: Duration,
+    },
+    /// A further client has made all its requests, which are over.
+    Done(ApiClient),
 }
 
-traced! { enum AccessRecord { Target { node, target, health } = 0, Client { client, state } = 1, ClientStopped(client) = 2 } }
+traced! { enum AccessRecord {
+    Target { node, target, health } = 0,
+    Client { client, state } = 1,
+    ClientStopped(client) = 2,
+    Request { client, result, after } = 3,
+    Done(client) = 4,
+} }
+
+/// What comes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RequestResult {
+    /// An API server answered it.
+    Answered,
+    /// An API server that etcd does not answer returned an error.
+    Error,
+    /// Its connection was lost, or none could be opened.
+    ConnectionLost,
+    /// There was no response within its timeout.
+    TimedOut,
+}
+
+traced! { enum RequestResult { Answered = 0, Error = 1, ConnectionLost = 2, TimedOut = 3 } }
 
 traced! { enum Health { Initial = 0, Healthy = 1, Unhealthy = 2 } }
 
@@ -59,6 +92,19 @@ pub enum ConnectionState {
         /// Whether it goes through the load balancer.
         through: bool,
     },
+    /// Open, but responses take longer than its requests wait.
+    Late {
+        /// The server at its other end.
+        server: u32,
+        /// Whether it goes through the load balancer.
+        through: bool,
+    },
 }
 
-traced! { enum ConnectionState { None = 0, Open { server, through } = 1, Silent { server, through } = 2, Unanswered { server, through } = 3 } }
+traced! { enum ConnectionState {
+    None = 0,
+    Open { server, through } = 1,
+    Silent { server, through } = 2,
+    Unanswered { server, through } = 3,
+    Late { server, through } = 4,
+} }

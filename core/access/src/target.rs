@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::balancer::health::{Health, TargetHealth, Thresholds};
+use crate::queue::Queue;
 use crate::reply::Reply;
 use crate::server::Server;
 use zonefall_kernel::periodic::{Periodic, Stepping};
@@ -43,6 +44,10 @@ pub struct Balancer {
     hosts: Vec<HostId>,
     /// Faults under way.
     faults: Vec<(FaultId, Fault)>,
+    /// Bytes per second of each node without faults; `None`: no limit.
+    bandwidth: Option<u64>,
+    /// What each node has still to pass on.
+    queues: Vec<Queue>,
 }
 
 impl Balancer {
@@ -56,7 +61,23 @@ impl Balancer {
             ((node as u8, key as u32), target)
         };
         let targets = (0..nodes.len()).flat_map(|node| (0..hosts.len()).map(move |key| target(node, key))).collect();
-        Self { id, nodes, targets, hosts, faults: Vec::new() }
+        let queues = vec![Queue::new(spec.bandwidth); nodes.len()];
+        Self { id, nodes, targets, hosts, faults: Vec::new(), bandwidth: spec.bandwidth, queues }
+    }
+
+    /// What each node has still to pass on.
+    pub(crate) fn queues(&self) -> &[Queue] {
+        &self.queues
+    }
+
+    /// What each node has still to pass on.
+    pub(crate) fn queues_mut(&mut self) -> &mut [Queue] {
+        &mut self.queues
+    }
+
+    /// The longest time that a response waits at a node.
+    pub fn longest_wait(&self, now: Time) -> Duration {
+        self.queues.iter().map(|queue| queue.wait(now)).max().unwrap_or(Duration::ZERO)
     }
 
     /// Which balancer it is.
@@ -91,12 +112,18 @@ impl Balancer {
     }
 
     /// A fault begins or ends.
-    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
+    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, now: Time) {
         if begins {
             self.faults.push((id, fault.clone()));
         } else {
             self.faults.retain(|(other, _)| *other != id);
         }
+        let throttled = self.faults.iter().filter_map(|(_, fault)| match fault {
+            Fault::LbThrottled(fault) => Some(fault.bytes_per_s),
+            _ => None,
+        });
+        let bandwidth = throttled.chain(self.bandwidth).min();
+        self.queues.iter_mut().for_each(|queue| queue.set_bandwidth(bandwidth, now));
     }
 
     fn suffers(&self, from: impl Fn(&Fault) -> bool) -> bool {

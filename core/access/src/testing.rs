@@ -28,13 +28,18 @@ pub(crate) const fn at(s: u64) -> Time {
 
 /// A scenario with a load balancer of HAProxy, but for these fields, and with these alternatives (JSON).
 pub(crate) fn scenario(balancer: &str, alternatives: &str) -> Scenario {
+    scenario_with(balancer, alternatives, "[]")
+}
+
+/// The scenario, with these further clients.
+pub(crate) fn scenario_with(balancer: &str, alternatives: &str, clients: &str) -> Scenario {
     let file = format!(
         r#"{{
-            "name": "access", "duration": "20m", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
+            "name": "access", "duration": "1d", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
             "load_balancers": [{{"name": "lb", "profile": "haproxy"{balancer}}}],
             "clusters": [{{
                 "name": "c", "zones": ["a", "b", "c"], "pools": [{{"name": "p", "minimum": 3, "maximum": 3}}],
-                "api_access": {{"load_balancer": "lb", "alternatives": {alternatives}}}
+                "api_access": {{"load_balancer": "lb", "alternatives": {alternatives}}}, "api_clients": {clients}
             }}]
         }}"#
     );

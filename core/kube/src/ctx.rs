@@ -18,7 +18,7 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::traced;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::ids::{EtcdId, KubeClusterId, MemberId, NodeKey, PodId};
+use zonefall_scenario::ids::{ApiClientId, EtcdId, KubeClusterId, MemberId, NodeId, NodeKey, PodId};
 use zonefall_scenario::{Scenario, Vantage};
 
 /// What etcd answers, and when: the storage of an API.
@@ -58,9 +58,11 @@ pub enum ApiClient {
     Kubelet(NodeKey),
     /// A process of a component that elects its leader, by its key.
     Candidate(Component, u32),
+    /// A process of a further client ([`KubeClusterSpec::api_clients`]), and the node that it runs on.
+    Further(ApiClientId, NodeId),
 }
 
-traced! { enum ApiClient { Kubelet(node) = 0, Candidate(component, key) = 1 } }
+traced! { enum ApiClient { Kubelet(node) = 0, Candidate(component, key) = 1, Further(client, node) = 2 } }
 
 /// Route of a client's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
-use crate::ids::{BalancerId, ZoneId};
+use crate::ids::{BalancerId, NodeId, ZoneId};
+use crate::units::Rate;
 
 /// A load balancer (layer 4) in front of the API servers of one cluster: a node of it in each of its zones.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,8 @@ pub struct LoadBalancer {
     pub loopback: Loopback,
     /// Additional one-way latency of packets through the balancer, besides the paths to it and from it.
     pub hop_latency: Duration,
+    /// Bytes per second that each of its nodes passes on; `None`: no limit.
+    pub bandwidth: Option<u64>,
 }
 
 /// Health check of a load balancer.
@@ -118,4 +121,51 @@ pub enum Alternatives {
     Text,
     /// The behaviour of its prototype.
     Code,
+}
+
+/// A program whose requests to the API of its cluster are simulated one by one: a process on each of its nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiClientSpec {
+    /// Its name, unique in its cluster.
+    pub name: String,
+    /// Nodes that it runs on, at least one.
+    pub nodes: Vec<NodeId>,
+    /// When its processes start; at zero they have been running for long.
+    pub start: Duration,
+    /// Requests of each process, a Poisson process.
+    pub rate: Rate,
+    /// Requests of each process, after which it is done; `None`: no end.
+    pub requests: Option<u64>,
+    /// Mean size of a response, in bytes.
+    pub response: u64,
+    /// How sizes of responses are distributed.
+    pub response_sizes: ResponseSizes,
+    /// A request without a response fails after this time; `None`: it waits.
+    pub timeout: Option<Duration>,
+    /// Requests beyond this limit wait in the process.
+    pub limit: Option<RateLimit>,
+    /// Rules by which it uses alternative services; `None`: it does not.
+    pub alternatives: Option<Alternatives>,
+    /// Whether packets pass between its nodes and the addresses of API servers, not just the load balancer's.
+    pub in_cluster_network: bool,
+}
+
+/// A token bucket (client-go `util/flowcontrol/throttle.go`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLimit {
+    /// Tokens that it gets (`QPS`).
+    pub qps: Rate,
+    /// Tokens that it holds (`Burst`), at least 1.
+    pub burst: u32,
+}
+
+/// Distribution of sizes around their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseSizes {
+    /// All are equal.
+    #[default]
+    Constant,
+    /// Exponential: most are small, a few are several times the mean.
+    Exponential,
 }

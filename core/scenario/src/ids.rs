@@ -37,6 +37,7 @@ index_vectors! {
     ServiceId(u16),
     MachineDeploymentId(u16),
     BalancerId(u16),
+    ApiClientId(u16),
 }
 
 /// A zone: an index into [`Scenario::zones`](crate::Scenario::zones).
@@ -97,6 +98,10 @@ pub struct MachineDeploymentId(pub u16);
 /// A load balancer in front of API servers: an index into [`Scenario::load_balancers`](crate::Scenario::load_balancers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BalancerId(pub u16);
+
+/// A further client of the API of a cluster: an index into [`KubeClusterSpec::api_clients`](crate::kube::KubeClusterSpec::api_clients).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ApiClientId(pub u16);
 
 /// A pod of a cluster, numbered in the order they are made; a number is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

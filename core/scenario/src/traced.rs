@@ -3,8 +3,8 @@
 use zonefall_kernel::traced;
 
 use crate::ids::{
-    BalancerId, EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId, WorkloadId,
-    ZoneId,
+    ApiClientId, BalancerId, EtcdId, KubeClusterId, MachineDeploymentId, MemberId, NodeId, NodeKey, SeedId, ServiceId, VolumeId,
+    WorkloadId, ZoneId,
 };
 use crate::kube::Component;
 use crate::kube::gardener::{FailureTolerance, SeedRejection, ZoneTolerance};
@@ -13,6 +13,7 @@ use crate::kube::taints::Effect;
 
 traced! {
     struct BalancerId { 0 }
+    struct ApiClientId { 0 }
     struct EtcdId { 0 }
     struct MemberId { cluster, index }
     struct MachineDeploymentId { 0 }

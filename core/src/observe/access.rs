@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
-use crate::access::record::{AccessRecord, ConnectionState};
-use crate::ids::{EtcdId, KubeClusterId, NodeId};
+use crate::access::record::{AccessRecord, ConnectionState, RequestResult};
+use crate::ids::{ApiClientId, EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::spec::KubeClusterSpec;
 use crate::observe::Observer;
 use crate::observe::causes::BEFORE;
+use crate::observe::client_requests::ClientRequests;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
-use crate::report::{AccessReport, ClientOutageReport, length, seconds};
+use crate::report::{AccessReport, ClientOutageReport, ClientRequestsReport, length, seconds};
 use crate::scenario::access::Loopback;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
@@ -38,6 +39,7 @@ pub struct Access {
     unhealthy: BTreeSet<(KubeClusterId, u8, u32)>,
     /// What has happened to etcd clusters not long ago, and when.
     happened: VecDeque<(Time, EtcdId, String)>,
+    requests: BTreeMap<(KubeClusterId, ApiClientId), ClientRequests>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +73,7 @@ impl Access {
             ended: VecDeque::new(),
             happened: VecDeque::new(),
             unhealthy: BTreeSet::new(),
+            requests: BTreeMap::new(),
         }
     }
 
@@ -89,10 +92,14 @@ impl Access {
             (_, ConnectionState::Unanswered { server: key, through }) => {
                 format!("etcd does not answer {}, to which it is connected{} ({because})", server(key), balancer(through))
             }
+            (_, ConnectionState::Late { server: key, through }) => {
+                format!("responses from {}{} take longer than its requests wait ({because})", server(key), balancer(through))
+            }
             (
                 ConnectionState::Open { server: key, through }
                 | ConnectionState::Silent { server: key, through }
-                | ConnectionState::Unanswered { server: key, through },
+                | ConnectionState::Unanswered { server: key, through }
+                | ConnectionState::Late { server: key, through },
                 _,
             ) => {
                 format!("its connection to {}{} ended ({because})", server(key), balancer(through))
@@ -136,6 +143,7 @@ impl Access {
             ConnectionState::Open { server, through: true }
             | ConnectionState::Unanswered { server, through: true }
             | ConnectionState::Silent { server, through: true }
+            | ConnectionState::Late { server, through: true }
                 if self.unhealthy.iter().any(|(own, _, target)| *own == cluster && *target == server) =>
             {
                 Some(format!("{} found it unhealthy", balancer.name))
@@ -184,8 +192,8 @@ impl Access {
         })
     }
 
-    /// All of it as it stands `now`, cluster by cluster.
-    pub fn rows(&self, now: Time) -> Vec<AccessReport> {
+    /// All of it as it stands `now`, cluster by cluster. `in_flight`: requests of a further client that are not over.
+    pub fn rows(&self, now: Time, in_flight: &dyn Fn(KubeClusterId, ApiClientId) -> u64) -> Vec<AccessReport> {
         let mut rows: Vec<AccessReport> = Vec::new();
         for (&(cluster, client), state) in &self.clients {
             let spec = &self.scenario.kube.clusters[cluster];
@@ -203,6 +211,7 @@ impl Access {
                     total_s: 0.0,
                     connections: 0,
                     via_load_balancer: 0,
+                    requests: self.requests(cluster, client, in_flight),
                 });
                 rows.len() - 1
             });
@@ -237,6 +246,19 @@ impl Access {
     }
 }
 
+impl Access {
+    fn requests(
+        &self,
+        cluster: KubeClusterId,
+        client: ApiClient,
+        in_flight: &dyn Fn(KubeClusterId, ApiClientId) -> u64,
+    ) -> Option<ClientRequestsReport> {
+        let ApiClient::Further(id, _) = client else { return None };
+        let none = ClientRequests::new();
+        Some(self.requests.get(&(cluster, id)).unwrap_or(&none).report(in_flight(cluster, id)))
+    }
+}
+
 impl Observer for Access {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
@@ -267,6 +289,12 @@ impl Observer for Access {
                 if let Some(client) = self.clients.get_mut(&(*cluster, *client)) {
                     client.stop(at);
                 }
+            }
+            Record::Access(cluster, AccessRecord::Request { client: ApiClient::Further(id, _), result, after }) => {
+                self.requests.entry((*cluster, *id)).or_insert_with(ClientRequests::new).over(*result, *after);
+            }
+            Record::Access(cluster, AccessRecord::Done(ApiClient::Further(id, _))) => {
+                self.requests.entry((*cluster, *id)).or_insert_with(ClientRequests::new).done(at);
             }
             _ => {}
         }
@@ -316,6 +344,7 @@ pub fn host(client: ApiClient, cluster: &KubeClusterSpec) -> Option<NodeId> {
     match client {
         ApiClient::Kubelet(key) => cluster.nodes.get(key).map(|node| node.node),
         ApiClient::Candidate(_, key) => cluster.control_plane.get(key as usize).copied(),
+        ApiClient::Further(_, node) => Some(node),
     }
 }
 
@@ -327,6 +356,7 @@ fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
             if is_master { "kubelets of control-plane hosts" } else { "kubelets of workers" }.to_owned()
         }
         ApiClient::Candidate(component, _) => component.name().to_owned(),
+        ApiClient::Further(id, _) => cluster.api_clients[id].name.clone(),
     }
 }
 
@@ -342,6 +372,7 @@ pub fn name(client: ApiClient, cluster: &KubeClusterSpec, scenario: &Scenario) -
             Some(node) => format!("{} on {}", component.name(), scenario.nodes[*node].name),
             None => component.name().to_owned(),
         },
+        ApiClient::Further(id, node) => format!("{} on {}", cluster.api_clients[id].name, scenario.nodes[node].name),
     }
 }
 
@@ -362,6 +393,16 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
             format!("{name} in {zone} finds the API server on {} {health}", server(target))
         }
         AccessRecord::ClientStopped(client) => format!("{} has stopped", name(client, cluster, scenario)),
+        AccessRecord::Done(client) => format!("{} is done: all its requests are over", name(client, cluster, scenario)),
+        AccessRecord::Request { client, result, after } => {
+            let result = match result {
+                RequestResult::Answered => "was answered",
+                RequestResult::Error => "returned an error",
+                RequestResult::ConnectionLost => "lost its connection",
+                RequestResult::TimedOut => "timed out",
+            };
+            format!("a request of {} {result} after {}", name(client, cluster, scenario), text::duration(after))
+        }
         AccessRecord::Client { client, state } => {
             let client = name(client, cluster, scenario);
             let way = |through: bool| match balancer {
@@ -378,6 +419,9 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
                 }
                 ConnectionState::Silent { server: key, through } => {
                     format!("the connection of {client} to the API server on {}{} is silent", server(key), way(through))
+                }
+                ConnectionState::Late { server: key, through } => {
+                    format!("responses from the API server on {}{} come too late for {client}", server(key), way(through))
                 }
             }
         }

@@ -23,6 +23,7 @@
 pub mod access;
 pub mod availability;
 pub mod causes;
+mod client_requests;
 pub mod close_up;
 pub mod cost;
 pub mod describe;

@@ -25,6 +25,38 @@ pub struct AccessReport {
     pub connections: u64,
     /// Of these, connections through the load balancer.
     pub via_load_balancer: u64,
+    /// Requests of clients from `api_clients`; null for others, whose requests are not counted.
+    pub requests: Option<ClientRequestsReport>,
+}
+
+/// Requests of the processes of one client, from when they were made to when they were over: `answered`, with an `error`, without a
+/// connection, or `timed_out`; and those `in_flight` at the end of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientRequestsReport {
+    /// Requests that an API server answered.
+    pub answered: u64,
+    /// Requests to which an API server without etcd returned an error.
+    pub errors: u64,
+    /// Requests whose connection was lost, or for which none could be opened.
+    pub connection_lost: u64,
+    /// Requests without a response within their timeout.
+    pub timed_out: u64,
+    /// Requests that were not over at the end of the run.
+    pub in_flight: u64,
+    /// Requests that failed, of those that were over, in percent; null where none was.
+    pub failed_percent: Option<f64>,
+    /// Median latency of the answered ones, in milliseconds, of a histogram with three significant digits; null where there are none.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// The longest, exact.
+    pub max_ms: Option<f64>,
+    /// Number of processes whose requests are all over.
+    pub done: u64,
+    /// When the last of these was done, in seconds; null where none was.
+    pub done_s: Option<f64>,
 }
 
 /// A time in which a client had no open connection to an API server that answers: none at all, a silent one, or one to a server that only

@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::access::cluster::ApiView;
 use crate::access::ctx::AccessCtx;
 use crate::access::server::ServerView;
-use crate::ids::{EtcdId, KubeClusterId};
+use crate::ids::{ApiClientId, EtcdId, KubeClusterId};
 use crate::kube::Kube;
 use crate::kube::api::Running;
 use crate::kube::ctx::KubeCtx;
@@ -53,6 +53,11 @@ impl Simulation {
         for cluster in routes_changed {
             self.kube(|kube, ctx| kube.routes_changed(cluster, ctx));
         }
+    }
+
+    /// Requests of a further client of an API that are not over.
+    pub fn api_requests_in_flight(&self, cluster: KubeClusterId, client: ApiClientId) -> u64 {
+        self.access.cluster(cluster).map_or(0, |access| access.in_flight(client))
     }
 
     /// The API servers of a cluster and their clients.

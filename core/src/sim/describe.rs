@@ -68,6 +68,7 @@ fn describe_access(event: AccessEvent, id: KubeClusterId, scenario: &Scenario) -
     let text = match event {
         AccessEvent::Check { target, .. } => format!("the load balancer checks the API server on {}", host(target)),
         AccessEvent::Client { .. } => "a timer of a client of the API fires".to_owned(),
+        AccessEvent::Backlog { .. } => "responses are waiting at the load balancer".to_owned(),
         AccessEvent::Refresh { server, .. } => {
             format!("the API server on {} reads the endpoints of the Service kubernetes", host(server))
         }

@@ -12,8 +12,8 @@ use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
     ActiveFault, ApiServerKill, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition, LbRemoved,
-    LbStaleTargets, LbTcpHealthOnly, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange, NodeCrash, NodePartition,
-    ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    LbStaleTargets, LbTcpHealthOnly, LbThrottled, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange, NodeCrash,
+    NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -213,6 +213,7 @@ impl Simulation {
             | Fault::LbPartition(LbPartition { balancer, .. })
             | Fault::LbTcpHealthOnly(LbTcpHealthOnly(balancer))
             | Fault::LbStaleTargets(LbStaleTargets(balancer))
+            | Fault::LbThrottled(LbThrottled { balancer, .. })
             | Fault::LbRemoved(LbRemoved(balancer)) => {
                 self.access(|access, ctx| access.fault(balancer, active.id, &active.fault, begins, ctx));
             }

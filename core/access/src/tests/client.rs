@@ -112,3 +112,29 @@ fn endpoints_follow_their_own_rules() {
         assert!((5..=25).contains(&listed_s(by_lease)), "{by_lease}: {} s", listed_s(by_lease));
     }
 }
+
+#[test]
+fn client_of_servers_that_all_list_only_others_moves_on_with_each_request() {
+    let others = |key: u32| (0..3).filter(|other| *other != key).collect::<Vec<u32>>();
+    let lists = |bench: &Bench, key: u32| bench.access.server(key).is_some_and(|server| *server.list() == others(key));
+    let mut tried = 0;
+    for seed in 0..20 {
+        let mut bench = Bench::new(scenario("", r#""text""#), seed, Stepping::FastForward);
+        // Each is not ready for a while, in turn, until its own list says so.
+        for key in 0..3 {
+            bench.view.servers.iter_mut().for_each(|server| server.readyz = server.key != key);
+            bench.update();
+            while !lists(&bench, key) {
+                bench.run(Duration::from_millis(100));
+            }
+        }
+        if (0..3).all(|key| lists(&bench, key)) {
+            let before = bench.records.len();
+            bench.run(Duration::from_secs(1));
+            let moves = bench.records.len() - before;
+            assert!(moves < 200, "{moves} moves of six clients with a request every 10 s");
+            tried += 1;
+        }
+    }
+    assert!(tried > 0, "in none did all three lists hold at a time");
+}

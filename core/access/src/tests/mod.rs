@@ -1,6 +1,8 @@
 //! What clients promise under random faults, and that fast-forward shows the same as every event.
 
 mod client;
+mod closed_forms;
+mod requests;
 mod target;
 
 use std::collections::BTreeMap;
@@ -12,13 +14,13 @@ use crate::alt_svc::alternatives::{Alternative, Block};
 use crate::alt_svc::client::Attempt;
 use crate::client::{Address, Client};
 use crate::record::{AccessRecord, ConnectionState};
-use crate::testing::{Bench, scenario};
+use crate::testing::{Bench, scenario, scenario_with};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::Network;
 use zonefall_scenario::ids::{BalancerId, FaultId, NodeId, ZoneId};
-use zonefall_scenario::{Direction, Fault, LbDown, LbPartition, LbRemoved, LbStaleTargets, LbTcpHealthOnly, Place};
+use zonefall_scenario::{Direction, Fault, LbDown, LbPartition, LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, Place};
 
 const LB: BalancerId = BalancerId(0);
 
@@ -49,7 +51,7 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
         2 => (0_u16..3).prop_map(Change::Zone),
         3 => (0_u16..6).prop_map(Change::Node),
         1 => (0_u16..6).prop_map(Change::Client),
-        4 => (0_u32..6).prop_map(Change::Balancer),
+        4 => (0_u32..7).prop_map(Change::Balancer),
     ];
     // Milliseconds; every second at the very moment of what takes whole seconds.
     let pause = prop_oneof![0_u64..3_000, 0_u64..90_000, (0_u64..60).prop_map(|s| s * 1_000)];
@@ -77,6 +79,7 @@ fn fault(number: u32) -> Fault {
         2 => partition(vec![Place::Zone(ZoneId(1)), Place::Node(NodeId(0))]),
         3 => Fault::LbTcpHealthOnly(LbTcpHealthOnly(LB)),
         4 => Fault::LbStaleTargets(LbStaleTargets(LB)),
+        5 => Fault::LbThrottled(LbThrottled { balancer: LB, bytes_per_s: 20_000 }),
         _ => Fault::LbRemoved(LbRemoved(LB)),
     }
 }
@@ -215,7 +218,7 @@ proptest! {
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
         alternatives in select(vec!["null", "\"text\"", "\"code\""]),
     ) {
-        let scenario = scenario(&balancer, alternatives);
+        let scenario = scenario_with(&balancer, alternatives, requests::CLIENTS);
         let records = |stepping| {
             let mut bench = Bench::new(scenario.clone(), seed, stepping);
             happen(&mut bench, &changes, &mut |_| ());

@@ -18,6 +18,7 @@ mod lb_partition;
 mod lb_removed;
 mod lb_stale_targets;
 mod lb_tcp_health_only;
+mod lb_throttled;
 mod link_degraded;
 mod link_partition;
 mod node_crash;
@@ -44,6 +45,7 @@ pub use lb_partition::LbPartition;
 pub use lb_removed::LbRemoved;
 pub use lb_stale_targets::LbStaleTargets;
 pub use lb_tcp_health_only::LbTcpHealthOnly;
+pub use lb_throttled::LbThrottled;
 pub use link_degraded::{LinkChange, LinkDegraded};
 pub use link_partition::LinkPartition;
 pub use node_crash::NodeCrash;
@@ -150,6 +152,7 @@ kinds! {
     LbPartition(lb_partition) = 13,
     LbTcpHealthOnly(lb_tcp_health_only) = 14,
     LbStaleTargets(lb_stale_targets) = 15,
+    LbThrottled(lb_throttled) = 19,
     LbRemoved(lb_removed) = 16,
     ApiServerKill(api_server_kill) = 17,
     ;

@@ -22,10 +22,12 @@ pub mod usage;
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::ApiAccess;
+use crate::access::{ApiAccess, ApiClientSpec};
 pub use crate::backup;
 use crate::etcd::EtcdClusterSpec;
-use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, ServiceId, TiVec, WorkloadId, ZoneId};
+use crate::ids::{
+    ApiClientId, EtcdId, KubeClusterId, MachineDeploymentId, NodeId, NodeKey, SeedId, ServiceId, TiVec, WorkloadId, ZoneId,
+};
 pub use crate::units::int_or_percent;
 use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
@@ -118,6 +120,8 @@ pub struct KubeClusterSpec {
     pub shutdown_delay: Option<Duration>,
     /// How its clients reach its API servers; `None`: each the nearest that answers, or the one on its own host.
     pub access: Option<ApiAccess>,
+    /// Further clients of its API, where it has [`Self::access`].
+    pub api_clients: TiVec<ApiClientId, ApiClientSpec>,
     /// Its timers.
     pub timers: Timers,
     /// What asks its API, where that is counted.

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RawSource;
-use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback};
+use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback, ResponseSizes};
 use crate::balancer_profile::{by_profile, sources, word};
-use crate::units::{Name, Span};
+use crate::units::{Bandwidth, Name, Rate, Size, Span};
 
 pub use crate::balancer_profile::BalancerProfile;
 
@@ -52,6 +52,10 @@ pub struct RawLoadBalancer {
         "x-source" = sources(|p| p.hop_latency.1)
     ))]
     pub hop_latency: Option<Span>,
+    /// Bandwidth of each of its nodes. Responses to `api_clients` queue for it.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1kB/s", "x-default" = "unlimited", "x-source" = "assumed: it grows with its traffic"))]
+    pub bandwidth: Option<Bandwidth>,
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
@@ -114,4 +118,95 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-default" = "as `alternatives`, or `code` without them", "x-source" = "kubernetes: by lease"))]
     pub endpoints: Option<EndpointRules>,
+}
+
+/// A program that asks the API of its cluster, with one process on each of its nodes: an operator, a network plugin, a debugging session.
+/// Its requests are simulated one by one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawApiClient {
+    /// Its name.
+    pub name: Name,
+    /// Kind of nodes that it runs on.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "every_node, or its `nodes`", "x-source" = "assumed: a DaemonSet"))]
+    pub runs_on: Option<RunsOn>,
+    /// Nodes that it runs on, instead of a kind; also of the topology, outside the cluster.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub nodes: Vec<String>,
+    /// Requests of each process: a Poisson process.
+    #[schemars(extend("x-max" = "1000/s"))]
+    pub rate: Rate,
+    /// Total number of requests of each process, after which it is done.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000_000), extend("x-default" = "unlimited", "x-source" = "the only possible meaning"))]
+    pub requests: Option<u64>,
+    /// Mean size of a response.
+    #[serde(default = "response")]
+    #[schemars(extend("x-max" = "1GiB", "x-source" = "assumed: a small object"))]
+    pub response: Size,
+    /// Distribution of the sizes of responses.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "assumed"))]
+    pub response_sizes: ResponseSizes,
+    /// Timeout of a request.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-default" = "none", "x-source" = "client-go `rest/config.go`: Timeout, 0"))]
+    pub timeout: Option<Span>,
+    /// Client-side limit of the request rate (`QPS`). Requests beyond it wait.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "1000/s", "x-default" = "none", "x-source" = "assumed: a QPS below zero"))]
+    pub qps: Option<Rate>,
+    /// Number of requests that may exceed `qps` at once.
+    #[serde(default = "burst")]
+    #[schemars(range(min = 1, max = 10_000), extend("x-source" = "client-go `rest/config.go`: DefaultBurst"))]
+    pub burst: u32,
+    /// Time at which its processes start.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "before the start of the run: it knows all alternatives"))]
+    pub start: Span,
+    /// Rules by which it uses alternative services.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "those of `api_access`", "x-source" = "assumed: one version of client-go"))]
+    pub alternatives: Option<ClientAlternatives>,
+    /// Whether its nodes reach the addresses of API servers, not just the load balancer. From others packets to alternatives vanish.
+    #[serde(default = "yes")]
+    #[schemars(extend("x-source" = "Resilient Control Plane Networking: users belong to the cluster network"))]
+    pub in_cluster_network: bool,
+}
+
+const fn response() -> Size {
+    Size(2 << 10)
+}
+
+const fn burst() -> u32 {
+    10
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Kind of nodes that a client of an API runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunsOn {
+    /// All nodes of the cluster, and the hosts of its control plane.
+    EveryNode,
+    /// The hosts of the control plane.
+    ControlPlane,
+    /// All nodes but the hosts of the control plane.
+    Workers,
+}
+
+/// Rules of alternative services for one client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientAlternatives {
+    /// It uses none: its client-go is older, or the feature gate is off.
+    None,
+    /// The rules of the document.
+    Text,
+    /// The behaviour of its prototype.
+    Code,
 }

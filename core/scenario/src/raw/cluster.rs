@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RawApiAccess, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource, RawSystem, RawTimers,
-    RawUsage,
+    RawApiAccess, RawApiClient, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource,
+    RawSystem, RawTimers, RawUsage,
 };
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::ApiToEtcd;
@@ -45,6 +45,10 @@ pub struct RawCluster {
         "x-source" = "assumed: as a load balancer that never fails"
     ))]
     pub api_access: Option<RawApiAccess>,
+    /// Further clients of its API, which reach it by `api_access`.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub api_clients: Vec<RawApiClient>,
     /// Programs of its control plane beside the API servers: of each, one process on each host, one of which leads.
     #[serde(default = "components")]
     #[schemars(length(max = 4), extend("x-source" = "kubeadm: static pods of a control-plane node"))]

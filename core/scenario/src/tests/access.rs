@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::access::{
-    AllUnhealthy, Alternatives, ApiAccess, Check, CheckKind, EndpointRules, Established, LoadBalancer, Loopback,
+    AllUnhealthy, Alternatives, ApiAccess, ApiClientSpec, Check, CheckKind, EndpointRules, Established, LoadBalancer, Loopback,
+    RateLimit, ResponseSizes,
 };
 use crate::ids::{BalancerId, KubeClusterId, NodeId, ZoneId};
 
@@ -62,6 +63,7 @@ fn a_load_balancer_is_what_its_file_says() {
         "established": "silent",
         "loopback": "stays_on_host",
         "hop_latency": "1ms",
+        "bandwidth": "8Mbit/s",
     });
     let mut raw = file(&said);
     raw["clusters"][0]["api_access"]["alternatives"] = json!("code");
@@ -83,6 +85,7 @@ fn a_load_balancer_is_what_its_file_says() {
         established: Established::Silent,
         loopback: Loopback::StaysOnHost,
         hop_latency: Duration::from_millis(1),
+        bandwidth: Some(1_000_000),
     };
     assert_eq!(scenario.load_balancers.raw, [expected]);
     let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code), endpoints: EndpointRules::Text };
@@ -109,6 +112,7 @@ fn a_load_balancer_is_as_its_profile_where_its_file_says_nothing() {
         let found = &scenario.load_balancers[BalancerId(0)];
         assert_eq!((found.cross_zone, found.all_unhealthy), (cross_zone, all_unhealthy), "{profile}");
         assert_eq!((found.established, found.loopback), (established, loopback), "{profile}");
+        assert_eq!(found.bandwidth, None, "{profile}");
         let access = scenario.kube.clusters[KubeClusterId(0)].access.expect("it goes through a load balancer");
         assert_eq!(access.alternatives, None);
     }
@@ -229,6 +233,13 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
             "{kind}"
         );
     }
+    let throttled =
+        |bandwidth: &str| json!([{"at": "1m", "kind": "lb_throttled", "balancer": "api-int", "bandwidth": bandwidth}]);
+    assert_eq!(errors("/faults", throttled("1kB/s")), "");
+    assert_eq!(
+        errors("/faults", throttled("1B/s")),
+        "faults[0].bandwidth: expected a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\", at least 1kB/s; found \"1B/s\""
+    );
     let cut = |from: Value| json!([{"at": "1m", "kind": "lb_partition", "balancer": "api-int", "from": from}]);
     assert_eq!(errors("/faults", cut(json!(["a", "bastion"]))), "");
     assert_eq!(
@@ -240,6 +251,84 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
     assert_eq!(errors("/faults", kill("c-control-plane-2")), "");
     assert_eq!(errors("/faults", kill("bastion")), format!("faults[0].node: expected {host}; found \"bastion\""));
     assert!(errors("/faults", kill("c-control-plane-9")).starts_with("faults[0].node: expected the name of a node: "));
+}
+
+#[test]
+fn further_clients_are_what_their_file_says() {
+    let mut raw = file(&json!({}));
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    raw["clusters"][0]["api_clients"] = json!([
+        {"name": "operator", "rate": "2/s"},
+        {
+            "name": "must-gather",
+            "nodes": ["bastion"],
+            "rate": "20/s",
+            "requests": 500,
+            "response": "1MB",
+            "response_sizes": "exponential",
+            "timeout": "32s",
+            "qps": "5/s",
+            "burst": 7,
+            "start": "6m",
+            "alternatives": "none",
+            "in_cluster_network": false,
+        },
+        {"name": "sdn", "rate": "1/min", "runs_on": "workers", "alternatives": "code"},
+        {"name": "manager", "rate": "1/min", "runs_on": "control_plane"},
+    ]);
+    let scenario = scenario(&raw);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let [operator, gather, sdn, manager] = &cluster.api_clients.raw[..] else { panic!("four") };
+    assert_eq!((operator.nodes.len(), sdn.nodes.len(), &manager.nodes), (6, 3, &cluster.control_plane));
+    assert_eq!((operator.timeout, operator.limit, operator.response, operator.requests), (None, None, 2_048, None));
+    let rules = [operator, sdn, manager].map(|client| client.alternatives);
+    assert_eq!(rules, [Alternatives::Text, Alternatives::Code, Alternatives::Text].map(Some));
+    let expected = ApiClientSpec {
+        name: "must-gather".to_owned(),
+        nodes: vec![NodeId(0)],
+        start: Duration::from_secs(360),
+        rate: Rate::per_second(20),
+        requests: Some(500),
+        response: 1_000_000,
+        response_sizes: ResponseSizes::Exponential,
+        timeout: Some(Duration::from_secs(32)),
+        limit: Some(RateLimit { qps: Rate::per_second(5), burst: 7 }),
+        alternatives: None,
+        in_cluster_network: false,
+    };
+    assert_eq!(*gather, expected);
+}
+
+#[test]
+fn mistakes_in_further_clients_have_their_messages() {
+    let client = |fields: Value| {
+        let mut client = json!({"name": "sdn", "rate": "1/s"});
+        client.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+        json!([client])
+    };
+    for (fields, expected) in [
+        (json!({}), ""),
+        (json!({"start": "1h"}), "start: expected a time before the end of the run (`duration`); found \"1h\""),
+        (json!({"nodes": ["bastion"], "runs_on": "workers"}), "runs_on: expected one of the two; found a kind and `nodes`"),
+        (json!({"nodes": ["bastion", "bastion"]}), "nodes[1]: expected each node once; found \"bastion\" again"),
+        (json!({"burst": 0}), "burst: expected a whole number from 1 to 10000; found 0"),
+    ] {
+        let path = if expected.is_empty() { "" } else { "clusters[0].api_clients[0]." };
+        assert_eq!(errors("/clusters/0/api_clients", client(fields)), format!("{path}{expected}"));
+    }
+    let twice = json!([{"name": "sdn", "rate": "1/s"}, {"name": "sdn", "rate": "1/s"}]);
+    assert_eq!(
+        errors("/clusters/0/api_clients", twice),
+        "clusters[0].api_clients[1].name: expected a name that no other has: it already names a client of this API; found \"sdn\" again"
+    );
+    let mut raw = file(&json!({}));
+    raw["clusters"][0].as_object_mut().expect("a cluster").shift_remove("api_access");
+    raw["clusters"][0]["api_clients"] = client(json!({}));
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("it has no access").to_string();
+    assert_eq!(
+        errors,
+        "clusters[0].api_clients: expected none without `api_access`: it says how they reach the API; found clients"
+    );
 }
 
 /// The faults of this file, with what they say of themselves.
@@ -292,6 +381,14 @@ fn faults_of_load_balancers_say_what_happens() {
             ],
         ),
         (
+            LbThrottled { balancer: lb, bytes_per_s: 250_000 }.into(),
+            [
+                "load balancer api-int was throttled to 2Mbit/s",
+                "load balancer api-int still throttled to 2Mbit/s",
+                "load balancer api-int is no longer throttled",
+            ],
+        ),
+        (
             LbRemoved(lb).into(),
             [
                 "load balancer api-int was removed",
@@ -322,7 +419,7 @@ fn what_is_offered_of_load_balancers_can_be_written_into_a_file() {
         let all = offers(hit, &scenario).into_iter();
         all.inspect(|offer| reads_back(&offer.fault, &scenario)).map(|offer| offer.id).collect()
     };
-    let of_balancer = ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-remove"];
+    let of_balancer = ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-throttle", "lb-remove"];
     assert_eq!(on(Hit::Balancer(BalancerId(0))), of_balancer);
     let node = |name: &str| on(Hit::Node(FaultTarget::Named(scenario.node(name).expect("it is there"))));
     assert!(node("c-control-plane-2").contains(&"kill-api-server"));

@@ -1,15 +1,15 @@
 //! Load balancers, and the clusters whose clients go through them.
 
 use super::mark;
-use crate::access::{Alternatives, ApiAccess, Check, EndpointRules, LoadBalancer};
+use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, RateLimit};
 use crate::error::quote;
-use crate::ids::{BalancerId, TiVec, ZoneId};
-use crate::kube::KubeModel;
+use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
+use crate::kube::{KubeClusterSpec, KubeModel};
 use crate::lowering::{CheckCtx, Names, Topology, quoted, zones_of};
-use crate::raw::{RawCheck, RawLoadBalancer, RawScenario};
+use crate::raw::{ClientAlternatives, RawApiAccess, RawApiClient, RawCheck, RawLoadBalancer, RawScenario, RunsOn};
 use crate::source::Input;
-use crate::units::Span;
-use zonefall_kernel::time::Duration;
+use crate::units::{Bandwidth, Span};
+use zonefall_kernel::time::{Duration, Time};
 
 /// Zones of a load balancer, at most.
 const MAX_ZONES: usize = 16;
@@ -62,6 +62,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
         established: raw.established.unwrap_or(usual.established.0),
         loopback: raw.loopback.unwrap_or(usual.loopback.0),
         hop_latency: given(raw.hop_latency, usual.hop_latency.0),
+        bandwidth: raw.bandwidth.map(Bandwidth::bytes_per_s),
     }
 }
 
@@ -95,7 +96,13 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
     let mut behind: ZonesBehind = vec![None; raw.load_balancers.len()].into();
     let mut first: TiVec<BalancerId, Option<usize>> = vec![None; raw.load_balancers.len()].into();
     for (k, cluster) in raw.clusters.iter().enumerate() {
-        let Some(access) = &cluster.api_access else { continue };
+        let Some(access) = &cluster.api_access else {
+            if !cluster.api_clients.is_empty() {
+                let expected = "none without `api_access`: it says how they reach the API";
+                ctx.error(&format!("clusters[{k}].api_clients"), "clients", expected);
+            }
+            continue;
+        };
         let path = format!("clusters[{k}].api_access.load_balancer");
         let Some(balancer) = names.find(ctx, &path, &access.load_balancer).map(BalancerId::from) else { continue };
         if let Some(first) = first[balancer] {
@@ -106,13 +113,15 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         first[balancer] = Some(k);
         let zones = behind[balancer].insert(Vec::new());
         // It is missing where something is wrong with it.
-        let Some(cluster) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
+        let Some(spec) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
         let endpoints = access.endpoints.unwrap_or(match access.alternatives {
             Some(Alternatives::Text) => EndpointRules::Text,
             Some(Alternatives::Code) | None => EndpointRules::Code,
         });
-        cluster.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints });
-        for host in &cluster.control_plane {
+        spec.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints });
+        spec.api_clients =
+            api_clients(ctx, &format!("clusters[{k}].api_clients"), (&cluster.api_clients, access), spec, topology);
+        for host in &spec.control_plane {
             let zone = topology.nodes[*host].zone;
             if !zones.contains(&zone) {
                 zones.push(zone);
@@ -120,4 +129,76 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         }
     }
     behind
+}
+
+/// Further clients of the API of a cluster.
+fn api_clients(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    (raw, access): (&[RawApiClient], &RawApiAccess),
+    cluster: &KubeClusterSpec,
+    topology: &Topology,
+) -> TiVec<ApiClientId, ApiClientSpec> {
+    let mut names = Names::new("a client of this API");
+    let mut all = TiVec::with_capacity(raw.len());
+    for (k, raw) in raw.iter().enumerate() {
+        let path = format!("{path}[{k}]");
+        names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        if raw.start.0 >= ctx.end.since(Time::ZERO) {
+            ctx.error(&format!("{path}.start"), quoted(raw.start), "a time before the end of the run (`duration`)");
+        }
+        all.push(ApiClientSpec {
+            name: raw.name.to_string(),
+            nodes: nodes(ctx, &path, raw, cluster, topology),
+            start: raw.start.0,
+            rate: raw.rate,
+            requests: raw.requests,
+            response: raw.response.0,
+            response_sizes: raw.response_sizes,
+            timeout: raw.timeout.map(|span| span.0),
+            limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst }),
+            alternatives: match raw.alternatives {
+                Some(ClientAlternatives::None) => None,
+                Some(ClientAlternatives::Text) => Some(Alternatives::Text),
+                Some(ClientAlternatives::Code) => Some(Alternatives::Code),
+                None => access.alternatives,
+            },
+            in_cluster_network: raw.in_cluster_network,
+        });
+    }
+    all
+}
+
+/// Nodes that a client runs on.
+fn nodes(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawApiClient, cluster: &KubeClusterSpec, topology: &Topology) -> Vec<NodeId> {
+    if !raw.nodes.is_empty() {
+        if raw.runs_on.is_some() {
+            ctx.error(&format!("{path}.runs_on"), "a kind and `nodes`", "one of the two");
+        }
+        let mut nodes = Vec::new();
+        for (k, name) in raw.nodes.iter().enumerate() {
+            let path = format!("{path}.nodes[{k}]");
+            let Some(node) = topology.node_names.find(ctx, &path, name).map(NodeId::from) else { continue };
+            if nodes.contains(&node) {
+                ctx.error(&path, format!("{} again", quoted(name)), "each node once");
+            }
+            nodes.push(node);
+        }
+        return nodes;
+    }
+    let hosts = &cluster.control_plane;
+    let workers = || cluster.nodes.iter().map(|node| node.node).filter(|node| !hosts.contains(node));
+    let nodes: Vec<NodeId> = match raw.runs_on.unwrap_or(RunsOn::EveryNode) {
+        RunsOn::EveryNode => hosts.iter().copied().chain(workers()).collect(),
+        RunsOn::ControlPlane => hosts.clone(),
+        RunsOn::Workers => workers().collect(),
+    };
+    if nodes.is_empty() {
+        ctx.error(
+            &format!("{path}.runs_on"),
+            "a cluster without such nodes at the start",
+            "a kind of nodes that it has, or `nodes`",
+        );
+    }
+    nodes
 }

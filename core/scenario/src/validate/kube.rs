@@ -178,6 +178,7 @@ impl Builder<'_, '_> {
             resources: raw.api_servers.resources(),
             shutdown_delay: None,
             access: None,
+            api_clients: TiVec::new(),
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),

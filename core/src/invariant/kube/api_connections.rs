@@ -63,6 +63,10 @@ impl ApiConnections {
         let found = match fact {
             AccessRecord::Target { node, target, health } => self.target(node, target, health),
             AccessRecord::Client { client, state } => self.client(client, state, dark, view),
+            AccessRecord::Request { client, .. } | AccessRecord::Done(client) => {
+                let runs = self.clients.contains_key(&client);
+                if runs { Ok(()) } else { Err(format!("{} has a request, but does not run", of(client, view))) }
+            }
             AccessRecord::ClientStopped(client) => {
                 self.silent.remove(&client);
                 let known = self.clients.remove(&client);
@@ -99,9 +103,12 @@ impl ApiConnections {
             return Err(format!("{} has had a silent connection for too long", of(client, view)));
         }
         match (before, connection) {
-            (_, ConnectionState::Open { server, .. } | ConnectionState::Unanswered { server, .. })
-                if !self.running.contains(&server) =>
-            {
+            (
+                _,
+                ConnectionState::Open { server, .. }
+                | ConnectionState::Unanswered { server, .. }
+                | ConnectionState::Late { server, .. },
+            ) if !self.running.contains(&server) => {
                 Err(format!("{} is connected to server {server}, which does not run", of(client, view)))
             }
             (None | Some(ConnectionState::None), ConnectionState::Silent { server, .. }) => {
@@ -123,7 +130,9 @@ impl ApiConnections {
             return Ok(());
         }
         let carried = |connection: &ConnectionState| match *connection {
-            ConnectionState::Open { server, .. } | ConnectionState::Unanswered { server, .. } => Some(server),
+            ConnectionState::Open { server, .. }
+            | ConnectionState::Unanswered { server, .. }
+            | ConnectionState::Late { server, .. } => Some(server),
             ConnectionState::None | ConnectionState::Silent { .. } => None,
         };
         let lost = |connection: &ConnectionState| carried(connection).is_some_and(|server| !self.running.contains(&server));

@@ -1,0 +1,251 @@
+//! Requests of a process, one by one, over its connection.
+//!
+//! ```text
+//!  made (Poisson) --limit of the rate (QPS)--> sent --queue of the balancer's node, way--> answered, or an error
+//!                                   ^           |
+//!                                   |           '--connection closed--> with alternatives sent again, else lost
+//!                                   '-- none is open: waits; lost when the client reached no server
+//! ```
+//!
+//! Whatever its state, a request fails when its timeout is over. The server answers at once.
+
+use std::collections::VecDeque;
+
+use crate::connection::Connection;
+use crate::queue::{Position, Queue};
+use crate::record::RequestResult;
+use zonefall_kernel::rng::Stream;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_scenario::access::{ApiClientSpec, RateLimit, ResponseSizes};
+
+/// The connection of the process at present.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    /// Open; time of the way there and back but for the queue, and whether etcd answers the server.
+    Open(Connection, Duration, bool),
+    /// No packet passes.
+    Silent(Connection),
+    /// None is open; number of failures in a row to reach a server.
+    Closed(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    made: Time,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    request: Request,
+    result: RequestResult,
+    arrival: Arrival,
+}
+
+/// When the response to a request arrives.
+#[derive(Clone, Copy, Debug)]
+enum Arrival {
+    At(Time),
+    /// After the queue of a node, which it leaves then, and the way.
+    Queued {
+        node: u8,
+        position: Position,
+        leaves: Time,
+        way: Duration,
+    },
+    /// It does not: the connection is silent.
+    Never,
+}
+
+/// The requests of one process.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    draws: Stream,
+    /// Requests made so far.
+    made: u64,
+    /// When the next one is made.
+    next: Time,
+    /// When the token bucket would be full again, plus one token (the theoretical arrival time of the generic cell rate algorithm).
+    full: Time,
+    waiting: VecDeque<Request>,
+    /// Requests sent over `connection`, in order.
+    sent: VecDeque<Sent>,
+    connection: Option<Connection>,
+    failures: u32,
+}
+
+impl Requests {
+    /// A process that starts now.
+    pub(crate) fn new(draws: Stream, spec: &ApiClientSpec, now: Time) -> Self {
+        let mut new = Self {
+            draws,
+            made: 0,
+            next: now,
+            full: Time::ZERO,
+            waiting: VecDeque::new(),
+            sent: VecDeque::new(),
+            connection: None,
+            failures: 0,
+        };
+        new.next = now + new.gap(spec);
+        new
+    }
+
+    /// Time until the next request.
+    fn gap(&self, spec: &ApiClientSpec) -> Duration {
+        let drawn = -libm::log(self.draws.draw(2 * self.made).unit_open());
+        Duration::from_nanos(1 + (spec.rate.interval().as_nanos() as f64 * drawn) as u64)
+    }
+
+    fn bytes(&self, spec: &ApiClientSpec) -> u64 {
+        match spec.response_sizes {
+            ResponseSizes::Constant => spec.response,
+            ResponseSizes::Exponential => {
+                let drawn = -libm::log(self.draws.draw(2 * self.made + 1).unit_open());
+                (spec.response as f64 * drawn) as u64
+            }
+        }
+    }
+
+    /// Whether all its requests were made.
+    fn is_exhausted(&self, spec: &ApiClientSpec) -> bool {
+        spec.requests.is_some_and(|most| self.made >= most)
+    }
+
+    /// Whether all its requests are over.
+    pub(crate) fn is_done(&self, spec: &ApiClientSpec) -> bool {
+        self.is_exhausted(spec) && self.waiting.is_empty() && self.sent.is_empty()
+    }
+
+    /// Requests made so far.
+    #[cfg(test)]
+    pub(crate) const fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// Requests that are under way.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.waiting.len() + self.sent.len()
+    }
+
+    /// Moves on to `now`. Calls `over` for each request that is over then, with the time since it was made.
+    pub(crate) fn update(
+        &mut self,
+        spec: &ApiClientSpec,
+        link: Link,
+        queues: &mut [Queue],
+        now: Time,
+        over: &mut dyn FnMut(RequestResult, Duration),
+    ) {
+        let mut end = |request: Request, result| over(result, now.since(request.made));
+        self.sent.iter_mut().for_each(|sent| sent.arrival.adapt(queues, now));
+        while let Some(sent) = self.sent.pop_front_if(|sent| sent.arrival.time().is_some_and(|at| at <= now)) {
+            end(sent.request, sent.result);
+        }
+        self.follow(spec, link, now, &mut end);
+        if let Some(timeout) = spec.timeout {
+            self.sent.retain(|sent| keep(sent.request, timeout, now, &mut end));
+            self.waiting.retain(|request| keep(*request, timeout, now, &mut end));
+        }
+        while self.next <= now && !self.is_exhausted(spec) {
+            self.waiting.push_back(Request { made: self.next, bytes: self.bytes(spec) });
+            self.made += 1;
+            self.next += self.gap(spec);
+        }
+        let Link::Open(connection, way, answers) = link else { return };
+        while let Some(request) = self.waiting.pop_front_if(|_| self.full <= now + allowance(spec.limit)) {
+            if let Some(limit) = spec.limit {
+                self.full = self.full.max(now) + limit.qps.interval();
+            }
+            let arrival = match connection.through {
+                Some(node) => {
+                    let queue = &mut queues[usize::from(node)];
+                    let position = queue.push(if answers { request.bytes } else { 0 }, now);
+                    Arrival::Queued { node, position, leaves: queue.leaves(position), way }
+                }
+                None => Arrival::At(now + way),
+            };
+            let result = if answers { RequestResult::Answered } else { RequestResult::Error };
+            self.sent.push_back(Sent { request, result, arrival });
+        }
+    }
+
+    /// What becomes of requests where the connection has changed.
+    fn follow(&mut self, spec: &ApiClientSpec, link: Link, now: Time, end: &mut dyn FnMut(Request, RequestResult)) {
+        let connection = match link {
+            Link::Open(connection, ..) | Link::Silent(connection) => Some(connection),
+            Link::Closed(_) => None,
+        };
+        if connection != self.connection {
+            self.connection = connection;
+            for sent in std::mem::take(&mut self.sent).into_iter().rev() {
+                if spec.alternatives.is_some() {
+                    self.waiting.push_front(sent.request);
+                } else {
+                    end(sent.request, RequestResult::ConnectionLost);
+                }
+            }
+        }
+        match link {
+            Link::Open(_, way, _) => {
+                self.failures = 0;
+                for sent in &mut self.sent {
+                    if let Arrival::Never = sent.arrival {
+                        sent.arrival = Arrival::At(now + way);
+                    }
+                }
+            }
+            Link::Silent(_) => self.sent.iter_mut().for_each(|sent| sent.arrival = Arrival::Never),
+            Link::Closed(failures) => {
+                if failures > std::mem::replace(&mut self.failures, failures) {
+                    self.waiting.drain(..).for_each(|request| end(request, RequestResult::ConnectionLost));
+                }
+            }
+        }
+    }
+
+    /// When something is due next.
+    pub(crate) fn next_due(&self, spec: &ApiClientSpec, link: Link) -> Option<Time> {
+        let made = (!self.is_exhausted(spec)).then_some(self.next);
+        let arrival = self.sent.front().and_then(|sent| sent.arrival.time());
+        let oldest = [self.waiting.front(), self.sent.front().map(|sent| &sent.request)];
+        let expires = spec.timeout.and_then(|timeout| oldest.into_iter().flatten().map(|request| request.made + timeout).min());
+        let is_open = matches!(link, Link::Open(..));
+        let token =
+            (is_open && !self.waiting.is_empty()).then(|| Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit)));
+        [made, arrival, expires, token].into_iter().flatten().min()
+    }
+}
+
+impl Arrival {
+    fn time(self) -> Option<Time> {
+        match self {
+            Self::At(at) => Some(at),
+            Self::Queued { leaves, way, .. } => Some(leaves + way),
+            Self::Never => None,
+        }
+    }
+
+    /// The bandwidth of a queue that it is still in may have changed.
+    fn adapt(&mut self, queues: &[Queue], now: Time) {
+        if let Self::Queued { node, position, leaves, .. } = self
+            && *leaves > now
+        {
+            *leaves = queues[usize::from(*node)].leaves(*position);
+        }
+    }
+}
+
+/// Whether a request may still wait; otherwise it ends.
+fn keep(request: Request, timeout: Duration, now: Time, end: &mut dyn FnMut(Request, RequestResult)) -> bool {
+    let is_in_time = now < request.made + timeout;
+    if !is_in_time {
+        end(request, RequestResult::TimedOut);
+    }
+    is_in_time
+}
+
+/// How far a token may be taken in advance.
+fn allowance(limit: Option<RateLimit>) -> Duration {
+    limit.map_or(Duration::ZERO, |limit| limit.qps.interval() * u64::from(limit.burst - 1))
+}

@@ -1,0 +1,144 @@
+//! Requests of further clients: none is lost or counted twice, and each ends as its connection and its limits say.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::{Change, balancers, changes, happen};
+use crate::record::{AccessRecord, ConnectionState, RequestResult};
+use crate::testing::{Bench, at, scenario_with};
+use zonefall_kernel::periodic::Stepping;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ApiClient;
+use zonefall_scenario::ids::{ApiClientId, BalancerId, FaultId};
+use zonefall_scenario::{Fault, LbDown, LbThrottled};
+
+/// Clients with and without timeouts, limits and ends.
+pub(super) const CLIENTS: &str = r#"[
+    {"name": "sdn", "rate": "1/s", "response": "10kB", "response_sizes": "exponential", "timeout": "7s"},
+    {"name": "operator", "rate": "2/s", "qps": "1/s", "burst": 5, "runs_on": "workers", "alternatives": "none"},
+    {"name": "gather", "rate": "5/s", "requests": 50, "start": "20s", "runs_on": "control_plane", "in_cluster_network": false}
+]"#;
+
+/// Requests that are over: when, of which process, how, and after how long.
+fn over(records: &[(Time, AccessRecord)]) -> impl Iterator<Item = (Time, ApiClient, RequestResult, Duration)> {
+    records.iter().filter_map(|(at, record)| match record {
+        AccessRecord::Request { client, result, after } => Some((*at, *client, *result, *after)),
+        _ => None,
+    })
+}
+
+fn count(records: &[(Time, AccessRecord)], result: RequestResult) -> usize {
+    over(records).filter(|(_, _, other, _)| *other == result).count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn each_request_is_over_once_or_in_flight(
+        balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
+        alternatives in select(vec!["null", "\"text\"", "\"code\""]),
+    ) {
+        // A process that stops forgets its requests.
+        let changes: Vec<(u64, Change)> = changes.into_iter().filter(|(_, change)| !matches!(change, Change::Client(_))).collect();
+        let mut bench = Bench::new(scenario_with(&balancer, alternatives, CLIENTS), seed, Stepping::FastForward);
+        happen(&mut bench, &changes, &mut |_| ());
+        let mut ended: BTreeMap<ApiClient, u64> = BTreeMap::new();
+        for (_, client, result, after) in over(&bench.records) {
+            *ended.entry(client).or_default() += 1;
+            let ApiClient::Further(id, _) = client else { panic!("{client:?} has no requests") };
+            let timeout = Duration::from_secs(7);
+            match (id, result) {
+                (ApiClientId(0), RequestResult::TimedOut) => prop_assert_eq!(after, timeout),
+                (ApiClientId(0), _) => prop_assert!(after <= timeout),
+                (_, result) => prop_assert!(result != RequestResult::TimedOut),
+            }
+        }
+        for (client, requests) in &bench.access.requests {
+            let ended = ended.get(client).copied().unwrap_or(0);
+            prop_assert_eq!(requests.made(), ended + requests.in_flight() as u64, "{:?}", client);
+        }
+        for client in &bench.access.done {
+            prop_assert_eq!(ended.get(client), Some(&50), "{:?}", client);
+        }
+    }
+}
+
+fn bench(balancer: &str, alternatives: &str, client: &str) -> Bench {
+    let clients = format!(r#"[{{"name": "sdn", "nodes": ["c-control-plane-0"]{client}}}]"#);
+    Bench::new(scenario_with(balancer, alternatives, &clients), 1, Stepping::FastForward)
+}
+
+#[test]
+fn requests_beyond_qps_and_burst_wait_in_the_client() {
+    let mut bench = bench("", "null", r#", "rate": "1000/s", "requests": 100, "qps": "5/s", "burst": 10"#);
+    bench.run(Duration::from_secs(60));
+    let times: Vec<Time> = over(&bench.records).map(|(at, ..)| at).collect();
+    assert_eq!(times.len(), 100);
+    let at_once = times.iter().filter(|time| **time < at(0) + Duration::from_millis(150)).count();
+    assert_eq!(at_once, 10);
+    // 90 more at 5/s.
+    let last = times[99].since(at(0)).as_secs_f64();
+    assert!((17.9..18.2).contains(&last), "{last} s");
+}
+
+#[test]
+fn requests_of_a_dead_balancer_are_lost_with_the_connection_or_wait_for_the_next_alternative() {
+    let requests = |alternatives: &str, client: &str| {
+        let mut bench = bench(r#", "zones": ["a"]"#, alternatives, client);
+        bench.run(Duration::from_secs(10));
+        bench.fault(FaultId(1), &Fault::LbDown(LbDown(BalancerId(0))), true);
+        bench.run(Duration::from_secs(600));
+        bench
+    };
+    let plain = requests("null", r#", "rate": "2/s""#);
+    let lost = over(&plain.records).find(|(_, _, result, _)| *result == RequestResult::ConnectionLost);
+    // Requests on the silent connection end with it; those after them with the dial.
+    assert!(lost.is_some_and(|(time, ..)| time >= at(44) && time <= at(55)), "{lost:?}");
+    assert!(count(&plain.records, RequestResult::ConnectionLost) > 1_000);
+    let impatient = requests("null", r#", "rate": "2/s", "timeout": "5s""#);
+    assert!(count(&impatient.records, RequestResult::TimedOut) > 1_000);
+    let warm = requests("\"text\"", r#", "rate": "2/s""#);
+    assert_eq!(count(&warm.records, RequestResult::Answered), over(&warm.records).count());
+}
+
+#[test]
+fn throttled_balancer_makes_kubelets_late_and_a_repaired_one_no_longer() {
+    let client = r#", "rate": "10/s", "response": "100kB""#;
+    let mut bench = bench(r#", "zones": ["a"]"#, "null", client);
+    bench.run(Duration::from_secs(10));
+    let throttled = Fault::LbThrottled(LbThrottled { balancer: BalancerId(0), bytes_per_s: 500_000 });
+    bench.fault(FaultId(1), &throttled, true);
+    // Twice as much comes as passes: a response that leaves after t has waited for half of it, and one that joins then waits for t.
+    bench.run(Duration::from_secs(40));
+    let late = |bench: &Bench| {
+        let is_late = |state| matches!(state, ConnectionState::Late { .. });
+        bench.clients().filter(|(_, client)| is_late(client.connection_state())).count()
+    };
+    assert_eq!(late(&bench), 6);
+    let first = bench
+        .records
+        .iter()
+        .find(|(_, record)| matches!(record, AccessRecord::Client { state: ConnectionState::Late { .. }, .. }));
+    let after = first.map(|(time, _)| time.since(at(10)).as_secs_f64()).expect("they are late");
+    assert!((9.0..13.0).contains(&after), "{after} s");
+    bench.fault(FaultId(1), &throttled, false);
+    bench.run(Duration::from_secs(2));
+    assert_eq!(late(&bench), 0);
+    assert!(over(&bench.records).all(|(_, _, result, _)| result == RequestResult::Answered));
+}
+
+#[test]
+fn process_outside_the_cluster_network_finds_alternatives_silent() {
+    let fared = |inside: bool| {
+        let client = format!(r#", "rate": "1/s", "timeout": "60s", "start": "10s", "in_cluster_network": {inside}"#);
+        let mut bench = bench("", "\"text\"", &client);
+        bench.run(Duration::from_secs(120));
+        over(&bench.records).map(|(_, _, _, after)| after).max().expect("some are over")
+    };
+    assert!(fared(true) < Duration::from_millis(100));
+    // It hears of alternatives with its first response, and each takes a dial of 30 s.
+    assert!(fared(false) > Duration::from_secs(29), "{:?}", fared(false));
+}
