@@ -247,6 +247,18 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
     }
 }
 
+#[test]
+fn seed_has_no_shutdown_delay_because_nothing_stops_its_api_servers() {
+    let seed = json!([{
+        "name": "s", "zones": ["a"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}],
+        "api_servers": {"shutdown_delay": "70s"},
+    }]);
+    assert_eq!(
+        errors("/seeds", seed),
+        "seeds[0].api_servers.shutdown_delay: expected no delay: its API servers run on hosts, where nothing asks them to stop; found \"70s\""
+    );
+}
+
 /// The faults of this file, with what they say of themselves.
 #[test]
 fn faults_of_load_balancers_say_what_happens() {

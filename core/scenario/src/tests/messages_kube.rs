@@ -79,11 +79,6 @@ fn seeds() {
         json!({"built_in_resources": 1}),
         "seeds[0].api_servers.built_in_resources: expected a whole number from 2 to 1000; found 1",
     );
-    check(
-        "/seeds/0/api_servers",
-        json!({"shutdown_delay": "70s"}),
-        "seeds[0].api_servers.shutdown_delay: expected no delay: its API servers run on hosts, where nothing asks them to stop; found \"70s\"",
-    );
     check("/seeds/0/node_prefix", json!(8), "seeds[0].node_prefix: expected at least the 16 bits of `node_cidr`; found 8");
     check(
         "/seeds/0/because",
