@@ -256,8 +256,10 @@ impl ClusterAccess {
     }
 
     fn update_servers(&mut self, view: &ApiView, is_new: bool, now: Time) {
-        let runs = |key: &u32| view.servers.iter().any(|server| server.key == *key);
-        let gone: Vec<u32> = self.servers.keys().copied().filter(|key| !runs(key)).collect();
+        // One that does not stop any more is another process.
+        let is_same = |old: &ServerView, new: &ServerView| old.key == new.key && (new.stops || !old.stops);
+        let runs = |old: &Server| view.servers.iter().any(|new| is_same(&old.view, new));
+        let gone: Vec<u32> = self.servers.iter().filter(|(_, server)| !runs(server)).map(|(key, _)| *key).collect();
         for key in gone {
             self.servers.remove(&key);
             self.refresh_timers.entry(key).or_default().cancel();
@@ -265,6 +267,9 @@ impl ClusterAccess {
         }
         for view in &view.servers {
             if let Some(server) = self.servers.get_mut(&view.key) {
+                if view.stops && !server.view.stops {
+                    self.endpoints.stops(view.key, view.answers, now);
+                }
                 server.view = *view;
                 continue;
             }
@@ -279,8 +284,8 @@ impl ClusterAccess {
     }
 
     fn update_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) {
-        let running: Vec<Running> =
-            self.servers.iter().map(|(key, server)| Running { key: *key, readyz: server.view.readyz }).collect();
+        let serving = self.servers.values().filter(|server| !server.view.stops);
+        let running: Vec<Running> = serving.map(|server| Running { key: server.view.key, readyz: server.view.readyz }).collect();
         let changed = self.endpoints.update(&running, ctx.now);
         let endpoints = self.endpoints.listed();
         for (key, server) in &mut self.servers {

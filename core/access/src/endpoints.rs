@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!  code (lease): server --renews its lease (15 s) every 10 s, and writes down whose leases hold--> endpoints
+//!                is asked to stop --deletes its lease and writes the endpoints, if etcd answers--> removed at once
 //!                crashes --its lease expires--> next write of another server: removed, 5 to 25 s after the crash
 //!                etcd elects a leader --all leases hold for their whole time again--> removed later
 //!  text (ready): servers whose /readyz succeeds
 //! ```
 //!
 //! Sources: `kubernetes/pkg/controlplane/reconcilers/lease.go` (`DefaultEndpointReconcilerTTL`: 15 s), `pkg/controlplane/controller/
-//! kubernetesservice/controller.go` (`EndpointInterval`: 10 s); Resilient Control Plane Networking, section Proposal, for readiness.
+//! kubernetesservice/controller.go` (`EndpointInterval`: 10 s; `Stop` runs before the shutdown of the server, beside its delay); Resilient Control Plane Networking, section Proposal, for readiness.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ pub struct Endpoints {
     listed: Vec<u32>,
     /// When each server renews its lease.
     renewals: BTreeMap<u32, Periodic>,
-    /// Servers that have crashed and are still listed, and when their leases expire.
+    /// Servers that renew their leases no more and are still listed, and when their leases expire.
     expiring: BTreeMap<u32, Time>,
     /// Term of etcd's leader, without which no lease expires.
     term: Option<u64>,
@@ -36,7 +37,7 @@ pub struct Endpoints {
     pub(crate) timer: Timer,
 }
 
-/// A server that runs.
+/// A server that runs and was not asked to stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Running {
     pub(crate) key: u32,
@@ -60,7 +61,21 @@ impl Endpoints {
         self.expiring.remove(&key);
     }
 
-    /// A server has crashed.
+    /// A server is asked to stop. Where etcd answers it (`writes`), it deletes its lease and writes down whose leases hold, unless none does
+    /// (`lease.go`: "refusing to erase all endpoints").
+    pub(crate) fn stops(&mut self, key: u32, writes: bool, now: Time) {
+        if !writes {
+            return self.stopped(key, now);
+        }
+        self.renewals.remove(&key);
+        if self.renewals.is_empty() && self.expiring.values().all(|expires| *expires <= now) {
+            self.expiring.insert(key, now);
+        } else {
+            self.expiring.retain(|_, expires| *expires > now);
+        }
+    }
+
+    /// A server has crashed, or is asked to stop while etcd does not answer it.
     pub(crate) fn stopped(&mut self, key: u32, now: Time) {
         let Some(renewals) = self.renewals.remove(&key) else { return };
         let expires = renewals.before(now).map_or(now, |last| last + Lease::ApiServer.ttl()).max(now);
@@ -81,7 +96,7 @@ impl Endpoints {
         self.renewals.values().map(|other| other.at_or_after(expires)).min()
     }
 
-    /// Writes the endpoints of the servers that run; whether they have changed.
+    /// Writes the endpoints of the servers that serve; whether they have changed.
     pub(crate) fn update(&mut self, running: &[Running], now: Time) -> bool {
         let is_removed = |expires: Time| self.written(expires).is_some_and(|at| at <= now);
         let gone: Vec<u32> = self.expiring.iter().filter(|(_, expires)| is_removed(**expires)).map(|(key, _)| *key).collect();
@@ -149,6 +164,38 @@ mod tests {
         assert_eq!(endpoints.next_removal(), Some(secs(147)));
         endpoints.etcd_leads(Some(2), secs(140));
         assert_eq!(endpoints.next_removal(), Some(secs(147)), "the same leader");
+    }
+
+    #[test]
+    fn server_that_is_asked_to_stop_leaves_at_once_where_etcd_answers_it() {
+        let mut endpoints = Endpoints::new(EndpointRules::Code);
+        endpoints.etcd_leads(Some(1), secs(0));
+        for (key, first) in [(0, 3), (1, 7), (2, 9)] {
+            endpoints.started(key, secs(first));
+        }
+        endpoints.update(&running(&[0, 1, 2]), secs(100));
+        // Its last lease holds until 118 s; that of a server without etcd is not deleted.
+        endpoints.stops(0, false, secs(110));
+        assert!(!endpoints.update(&running(&[1, 2]), secs(110)));
+        assert_eq!(endpoints.next_removal(), Some(secs(119)));
+        // A server that stops writes the endpoints itself.
+        endpoints.stops(1, true, secs(118));
+        assert!(endpoints.update(&running(&[2]), secs(118)));
+        assert_eq!((endpoints.listed(), endpoints.next_removal()), (&[2][..], None));
+    }
+
+    #[test]
+    fn last_server_that_stops_is_listed_until_another_one_starts() {
+        let mut endpoints = Endpoints::new(EndpointRules::Code);
+        endpoints.etcd_leads(Some(1), secs(0));
+        endpoints.started(0, secs(3));
+        endpoints.update(&running(&[0]), secs(100));
+        endpoints.stops(0, true, secs(110));
+        assert!(!endpoints.update(&running(&[]), secs(110)));
+        assert_eq!((endpoints.listed(), endpoints.next_removal()), (&[0][..], None));
+        endpoints.started(1, secs(200));
+        assert!(endpoints.update(&running(&[1]), secs(200)));
+        assert_eq!(endpoints.listed(), [1]);
     }
 
     #[test]

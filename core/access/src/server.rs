@@ -18,6 +18,8 @@ pub struct ServerView {
     pub answers: bool,
     /// What it says of itself (`/readyz`).
     pub readyz: bool,
+    /// It was asked to stop.
+    pub stops: bool,
 }
 
 /// A server that runs.

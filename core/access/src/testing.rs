@@ -97,7 +97,7 @@ impl Bench {
     /// A server that runs and answers.
     pub(crate) fn server(scenario: &Scenario, key: u32) -> ServerView {
         let host = Network::host_of(scenario.kube.clusters[ID].control_plane[key as usize]);
-        ServerView { key, host, listens: true, answers: true, readyz: true }
+        ServerView { key, host, listens: true, answers: true, readyz: true, stops: false }
     }
 
     fn act(&mut self, act: impl FnOnce(&mut ClusterAccess, &ApiView, &mut AccessCtx<'_>)) {

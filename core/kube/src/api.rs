@@ -59,6 +59,8 @@ pub struct Running<'a> {
     pub answers: bool,
     /// What it says of itself (`/readyz`): etcd answers it, and it was not asked to stop.
     pub readyz: bool,
+    /// It was asked to stop.
+    pub stops: bool,
     /// It accepts connections.
     pub listens: bool,
     /// The member of etcd that its connection for pods is with.
@@ -176,6 +178,7 @@ impl Api {
             ready: server.ready,
             answers: server.answers.leases.write.is_some(),
             readyz: server.readyz(),
+            stops: server.stops(),
             listens: server.phase.listens(),
             watches: server.connections.member(PODS),
             connections: &server.connections,

@@ -13,15 +13,39 @@ use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 
+/// From the end of the shutdown delay until an API server on a host has exited: Go's HTTP/2 server waits 1 s for its clients to reply to
+/// GOAWAY, so that `apiserver/pkg/server/genericapiserver.go` plans 2 s for that.
+const EXIT: Duration = Duration::from_secs(2);
+
 #[derive(Clone, Copy, Debug)]
 struct Host {
     powered: bool,
-    /// Its programs run, except for an API server that was killed.
+    /// Its programs run, except for an API server that a fault holds down.
     runs: bool,
-    /// Faults that keep its API server killed.
-    killed: u16,
+    /// Faults that hold its API server down.
+    held: u16,
     /// Fires when its programs run again.
     start: Timer,
+    /// Fires when its API server exits, which was asked to stop.
+    exit: Timer,
+}
+
+impl Host {
+    /// A process of its API server exists.
+    fn has_api_server(&self) -> bool {
+        self.runs && (self.held == 0 || self.exit.is_armed())
+    }
+}
+
+/// What a fault does to the API server on a control-plane host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApiServerHold {
+    /// SIGKILL. The fault holds the server down from then on.
+    Kill,
+    /// SIGTERM, likewise.
+    Stop,
+    /// The fault has ended.
+    Release,
 }
 
 /// API servers and elections.
@@ -36,7 +60,8 @@ pub struct Control {
 impl Control {
     /// Nothing runs yet but what was there before: hosts with power.
     pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
-        let hosts = vec![Host { powered: true, runs: false, killed: 0, start: Timer::new() }; ctx.spec.control_plane.len()];
+        let host = Host { powered: true, runs: false, held: 0, start: Timer::new(), exit: Timer::new() };
+        let hosts = vec![host; ctx.spec.control_plane.len()];
         let mut control =
             Self { api: Api::new(ctx.spec.timers.api_overhead), elections: Component::ALL.map(Election::new), hosts };
         for index in 0..control.hosts.len() as u32 {
@@ -66,6 +91,7 @@ impl Control {
                 ctx.schedule(at, KubeEvent::ControlPlane { host: index, generation: host.start.arm(at) });
             } else {
                 host.start.cancel();
+                host.exit.cancel();
                 self.on_host(index, ProcessChange::Gone(StopReason::PowerLost), ctx);
             }
         }
@@ -80,6 +106,14 @@ impl Control {
             KubeEvent::ControlPlane { host, generation } => {
                 if self.hosts[host as usize].start.fires(generation) {
                     self.on_host(host, ProcessChange::Runs, ctx);
+                }
+            }
+            KubeEvent::ApiServerExits { host, generation } => {
+                if self.hosts[host as usize].exit.fires(generation) {
+                    self.api_server_changed(host, ProcessChange::Gone(StopReason::Stopped), ctx);
+                    if self.hosts[host as usize].held == 0 {
+                        self.api_server_changed(host, ProcessChange::Runs, ctx);
+                    }
                 }
             }
             KubeEvent::Election { component, generation } => {
@@ -98,24 +132,42 @@ impl Control {
             |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
         let on_hosts = ctx.spec.components.iter().copied().filter(|component| !is_pod(*component));
         let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
-        let server = (self.hosts[index as usize].killed == 0).then_some(Program::ApiServer);
-        for program in server.into_iter().chain(controllers) {
+        if process != ProcessChange::Runs || self.hosts[index as usize].held == 0 {
+            self.api_server_changed(index, process, ctx);
+        }
+        for program in controllers {
             self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
         }
     }
 
-    /// One fault more (`killed`) or less keeps the API server on a host down.
-    pub fn kill_api_server(&mut self, index: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
+    /// A fault of the API server on a host begins or ends. One that was asked to stop exits before it starts again.
+    pub fn hold_api_server(&mut self, index: u32, hold: ApiServerHold, ctx: &mut ClusterCtx<'_>) {
         let host = &mut self.hosts[index as usize];
-        let before = host.killed;
-        host.killed = if killed { before + 1 } else { before - 1 };
-        if host.runs && (before == 0) != (host.killed == 0) {
-            let node = ctx.spec.control_plane[index as usize];
-            let (replica, host) = (Replica::Host(node), Network::host_of(node));
-            let process = if killed { ProcessChange::Gone(StopReason::Killed) } else { ProcessChange::Runs };
-            let program = Program::ApiServer;
-            self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
+        let (exists, stops) = (host.has_api_server(), host.exit.is_armed());
+        match hold {
+            ApiServerHold::Kill | ApiServerHold::Stop => host.held += 1,
+            ApiServerHold::Release => host.held -= 1,
         }
+        let process = match hold {
+            ApiServerHold::Kill if exists => {
+                host.exit.cancel();
+                ProcessChange::Gone(StopReason::Killed)
+            }
+            ApiServerHold::Stop if exists && !stops => {
+                let at = ctx.now + ctx.spec.shutdown_delay.unwrap_or(Duration::ZERO) + EXIT;
+                ctx.schedule(at, KubeEvent::ApiServerExits { host: index, generation: host.exit.arm(at) });
+                ProcessChange::Stops
+            }
+            ApiServerHold::Release if !exists && host.has_api_server() => ProcessChange::Runs,
+            ApiServerHold::Kill | ApiServerHold::Stop | ApiServerHold::Release => return,
+        };
+        self.api_server_changed(index, process, ctx);
+    }
+
+    fn api_server_changed(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
+        let node = ctx.spec.control_plane[index as usize];
+        let (program, replica, host) = (Program::ApiServer, Replica::Host(node), Network::host_of(node));
+        self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
     }
 
     /// Candidates of all elections, and their hosts.

@@ -248,6 +248,7 @@ impl KubeEvent {
             Self::Link { .. } => "an API server's connection to etcd times out".to_owned(),
             Self::Readiness { .. } => "the kubelet probes the readiness of an API server".to_owned(),
             Self::Closes { .. } => "an API server that was asked to stop accepts no connection any more".to_owned(),
+            Self::ApiServerExits { .. } => "an API server that was asked to stop exits".to_owned(),
             Self::ControlPlane { .. } => "a control-plane host restarts its processes".to_owned(),
             Self::Election { component, .. } => format!("leader election of {}: a timer fires", component.name()),
             Self::Process { node: key, .. } => format!("a process of a pod on {} becomes ready or exits", node(key)),

@@ -72,6 +72,13 @@ pub enum KubeEvent {
         /// Generation of the timer.
         generation: Generation,
     },
+    /// An API server on a control plane's host that was asked to stop exits.
+    ApiServerExits {
+        /// Place of the host in the cluster's control plane.
+        host: u32,
+        /// Generation of the timer.
+        generation: Generation,
+    },
     /// The programs of a control plane's host run again.
     ControlPlane {
         /// Place of the host in the cluster's control plane.

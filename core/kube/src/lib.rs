@@ -54,6 +54,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cluster::KubeCluster;
+use control::ApiServerHold;
 use controller::Factory;
 use ctx::{ClusterCtx, KubeCtx, ProcessStatus};
 use event::KubeEvent;
@@ -161,9 +162,9 @@ impl Kube {
         self.with(cluster, kube_ctx, KubeCluster::routes_changed);
     }
 
-    /// The API server on a control-plane host is killed (`true`), or may run again.
-    pub fn kill_api_server(&mut self, cluster: KubeClusterId, host: u32, killed: bool, kube_ctx: &mut KubeCtx<'_>) {
-        self.with(cluster, kube_ctx, |cluster, ctx| cluster.kill_api_server(host, killed, ctx));
+    /// A fault of the API server on a control-plane host (its place) begins or ends.
+    pub fn hold_api_server(&mut self, cluster: KubeClusterId, host: u32, hold: ApiServerHold, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.hold_api_server(host, hold, ctx));
     }
 
     /// Hosts or paths have changed.

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 40] = bundle![
+static BUNDLED: [Bundled; 41] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -55,6 +55,7 @@ static BUNDLED: [Bundled; 40] = bundle![
     "lb-partitioned",
     "lb-tcp-health-only",
     "apiserver-crash",
+    "apiserver-rolling-restart",
     "lb-removed-after-bootstrap",
 ];
 

@@ -71,6 +71,7 @@ impl Simulation {
             listens: server.listens,
             answers: server.answers,
             readyz: server.readyz,
+            stops: server.stops,
         };
         let (servers, clients) = (cluster.api().servers().map(view).collect(), cluster.api_clients().collect());
         ApiView { servers, clients, etcd_term }

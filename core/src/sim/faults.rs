@@ -7,13 +7,14 @@ use crate::etcd::member::MemberState;
 use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::Kube;
+use crate::kube::control::ApiServerHold;
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
-    ActiveFault, ApiServerKill, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition, LbRemoved,
-    LbStaleTargets, LbTcpHealthOnly, LbThrottled, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange, NodeCrash,
-    NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    ActiveFault, ApiServerKill, ApiServerStop, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition,
+    LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange,
+    NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -218,11 +219,10 @@ impl Simulation {
                 self.access(|access, ctx| access.fault(balancer, active.id, &active.fault, begins, ctx));
             }
             Fault::ApiServerKill(ApiServerKill(node)) => {
-                for (cluster, spec) in self.scenario.clone().kube.clusters.iter_enumerated() {
-                    if let Some(host) = spec.control_plane.iter().position(|other| *other == node) {
-                        self.kube(|kube, ctx| kube.kill_api_server(cluster, host as u32, begins, ctx));
-                    }
-                }
+                self.hold_api_server(node, if begins { ApiServerHold::Kill } else { ApiServerHold::Release });
+            }
+            Fault::ApiServerStop(ApiServerStop(node)) => {
+                self.hold_api_server(node, if begins { ApiServerHold::Stop } else { ApiServerHold::Release });
             }
             Fault::CloudApi(CloudApi { zone, create, delete, attach, error_rate }) => {
                 if begins {
@@ -231,6 +231,14 @@ impl Simulation {
                 } else {
                     self.cloud.repair(active.id);
                 }
+            }
+        }
+    }
+
+    fn hold_api_server(&mut self, node: NodeId, hold: ApiServerHold) {
+        for (cluster, spec) in self.scenario.clone().kube.clusters.iter_enumerated() {
+            if let Some(host) = spec.control_plane.iter().position(|other| *other == node) {
+                self.kube(|kube, ctx| kube.hold_api_server(cluster, host as u32, hold, ctx));
             }
         }
     }

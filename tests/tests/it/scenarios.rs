@@ -220,6 +220,14 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-tcp-health-only", "/load_balancers/1/check/kind", json!("tcp"), &[&workers("readyz")]);
     check("apiserver-crash", "/clusters/0/api_access", listed, &["max(access[cluster=balancer].longest_s)"]);
     check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct]);
+    // Checks of `/readyz`; the balancer fails, too; checks of the port; no alternatives.
+    let [hit, rolled] = ["sum(access[cluster=tcp].affected)", "max(access[cluster=tcp].longest_s)"];
+    check("apiserver-rolling-restart", "/load_balancers/0/check", json!({"kind": "readyz"}), &[hit]);
+    let down = json!({"at": "5m", "for": "1m", "kind": "lb_down", "balancer": "lb-tcp"});
+    check("apiserver-rolling-restart", "/faults/0", down, &[rolled]);
+    let noticed = "max(access[cluster=readyz].longest_s)";
+    check("apiserver-rolling-restart", "/load_balancers/1/check/kind", json!("tcp"), &[noticed]);
+    check("apiserver-rolling-restart", "/clusters/2/api_access/alternatives", Value::Null, &[direct]);
     check("lb-removed-after-bootstrap", "/faults/0/at", json!("59m"), &[&workers("balancer")]);
     let (hit, unknown) =
         ("access[cluster=alt-svc][clients=kubelets of workers].affected", "count(nodes[cluster=alt-svc][ready=Unknown])");

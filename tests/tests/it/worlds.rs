@@ -25,8 +25,9 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 19] = [
+const FAULTS: [&str; 20] = [
     "api_server_kill",
+    "api_server_stop",
     "cloud_api",
     "disk_slow",
     "graceful_stop",

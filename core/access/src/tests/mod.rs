@@ -3,6 +3,7 @@
 mod client;
 mod closed_forms;
 mod requests;
+mod stop;
 mod target;
 
 use std::collections::BTreeMap;

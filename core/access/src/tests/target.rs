@@ -12,10 +12,10 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Direction;
 
 /// The target that changes.
-const KEY: u32 = 1;
+pub(super) const KEY: u32 = 1;
 
 /// Changes the target, and expects that each node of the balancer notices when arithmetic says so.
-fn expect_detection(bench: &mut Bench, check: HealthCheck, change: TargetChange, act: impl FnOnce(&mut Bench)) {
+pub(super) fn expect_detection(bench: &mut Bench, check: HealthCheck, change: TargetChange, act: impl FnOnce(&mut Bench)) {
     let now = bench.now;
     let balancer = bench.access.balancer();
     let phases: Vec<(u8, Time)> = balancer.nodes().map(|node| (node, balancer.next_check(node, KEY, now))).collect();

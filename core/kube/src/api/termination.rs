@@ -5,9 +5,9 @@
 //! ```
 //!
 //! While it drains it serves: clients that are connected to it stay, and new ones are sent elsewhere, because its endpoint is not ready. When
-//! it closes, its clients are asked to leave (GOAWAY) and connect to another one. The pod's grace period cuts all of that short.
+//! it closes, its clients are asked to leave (GOAWAY) and connect to another one. A pod's grace period cuts all of that short.
 //!
-//! Without a delay in the scenario a server drains until it is gone, as if the time that its pod takes to stop were its shutdown delay.
+//! Without a delay in the scenario a server drains until it is gone, as if the time that its process takes to stop were its shutdown delay.
 
 use super::{Api, Server};
 use crate::ctx::ClusterCtx;
@@ -45,9 +45,14 @@ impl Phase {
 }
 
 impl Server {
+    /// It was asked to stop.
+    pub(super) const fn stops(&self) -> bool {
+        !matches!(self.phase, Phase::Serves)
+    }
+
     /// What it says of itself.
     pub(super) const fn readyz(&self) -> bool {
-        self.checked.0 && matches!(self.phase, Phase::Serves)
+        self.checked.0 && !self.stops()
     }
 }
 
@@ -64,6 +69,8 @@ impl Api {
     /// The shutdown delay of a server is over.
     pub fn close(&mut self, key: u32, generation: Generation, ctx: &mut ClusterCtx<'_>) {
         if let Some(server) = self.servers.get_mut(&key)
+            // Another process with this key may have queued the event.
+            && server.phase.next() == Some(ctx.now)
             && server.close_timer.fires(generation)
         {
             server.phase = Phase::Closed;
@@ -76,7 +83,7 @@ impl Api {
 
     /// Those of `servers` (keys) that new connections are sent to: none that was asked to stop, unless all were (Kubernetes, KEP-1669).
     pub fn for_new_connections(&self, servers: &[u32]) -> Vec<u32> {
-        let serves = |key: &u32| self.servers[key].phase == Phase::Serves;
+        let serves = |key: &u32| !self.servers[key].stops();
         let some: Vec<u32> = servers.iter().copied().filter(serves).collect();
         if some.is_empty() { servers.to_vec() } else { some }
     }

@@ -6,7 +6,7 @@ mod work_queue;
 use std::any::Any;
 
 use crate::api::Api;
-use crate::control::Control;
+use crate::control::{ApiServerHold, Control};
 use crate::controller::daemon::DaemonSets;
 use crate::controller::disruption::Budgets;
 use crate::controller::drain;
@@ -218,7 +218,11 @@ impl KubeCluster {
                     kubelet.process(pod, generation, store, ctx);
                 }
             }
-            KubeEvent::Link { .. } | KubeEvent::Readiness { .. } | KubeEvent::Closes { .. } | KubeEvent::ControlPlane { .. } => {
+            KubeEvent::Link { .. }
+            | KubeEvent::Readiness { .. }
+            | KubeEvent::Closes { .. }
+            | KubeEvent::ApiServerExits { .. }
+            | KubeEvent::ControlPlane { .. } => {
                 self.control.handle(event, ctx);
                 self.access_changed(ctx);
             }
@@ -294,10 +298,10 @@ impl KubeCluster {
         self.finish(ctx);
     }
 
-    /// The API server on a control-plane host is killed, or may run again.
-    pub fn kill_api_server(&mut self, host: u32, killed: bool, ctx: &mut ClusterCtx<'_>) {
+    /// A fault of the API server on a control-plane host begins or ends.
+    pub fn hold_api_server(&mut self, host: u32, hold: ApiServerHold, ctx: &mut ClusterCtx<'_>) {
         ctx.latency = self.control.api.latency();
-        self.control.kill_api_server(host, killed, ctx);
+        self.control.hold_api_server(host, hold, ctx);
         self.access_changed(ctx);
         self.finish(ctx);
     }

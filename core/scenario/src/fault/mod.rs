@@ -8,7 +8,9 @@
 //! RawFaultKind --lower()--> Fault --resolved() when it starts--> ActiveFault --> effect
 //! ```
 
+mod api_server;
 mod api_server_kill;
+mod api_server_stop;
 mod cloud_api;
 mod ctx;
 mod disk_slow;
@@ -37,6 +39,7 @@ use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 
 pub use api_server_kill::ApiServerKill;
+pub use api_server_stop::ApiServerStop;
 pub use cloud_api::{CloudAnswer, CloudApi};
 pub use disk_slow::DiskSlow;
 pub use graceful_stop::GracefulStop;
@@ -155,6 +158,7 @@ kinds! {
     LbThrottled(lb_throttled) = 19,
     LbRemoved(lb_removed) = 16,
     ApiServerKill(api_server_kill) = 17,
+    ApiServerStop(api_server_stop) = 18,
     ;
     StorageDegraded(storage_degraded),
 }

@@ -143,8 +143,9 @@ pub struct RawApiServers {
     #[schemars(range(max = 10_000), extend("x-source" = "none: kubernetes#111476 has 1,878"))]
     pub custom_resources: u16,
     /// Time from the request to stop until an API server accepts no connection any more and asks its clients to leave
-    /// (`shutdown-delay-duration`). Until then it serves, but says that it is not ready. Only of API servers that are pods: those on
-    /// hosts are not asked to stop here. A delay longer than the pod's `pod_grace` is cut short by it.
+    /// (`shutdown-delay-duration`). Until then it serves, but says that it is not ready. The API servers of a shoot are pods: a delay
+    /// longer than their `pod_grace` is cut short by it. Those of a cluster without Gardener run on hosts, where `api_server_stop` asks
+    /// them to stop.
     #[schemars(extend("x-max" = "1d", "x-default" = "serves until its process ends", "x-source" = "kubernetes: --shutdown-delay-duration, 0s; OpenShift 70s"))]
     pub shutdown_delay: Option<Span>,
 }

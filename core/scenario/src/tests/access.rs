@@ -247,10 +247,27 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
         "faults[0].from[0]: expected the name of a zone or a node: \"a\", \"b\", \"c\", \"bastion\", \"c-control-plane-0\", \"c-control-plane-1\", \"c-control-plane-2\", \"c-p-z1-6b988-sn62n\", … (did you mean \"bastion\"?); found \"bastian\"\n\
          faults[0].from[2]: expected each place once; found \"a\" again"
     );
-    let kill = |node: &str| json!([{"at": "1m", "kind": "api_server_kill", "node": node}]);
-    assert_eq!(errors("/faults", kill("c-control-plane-2")), "");
-    assert_eq!(errors("/faults", kill("bastion")), format!("faults[0].node: expected {host}; found \"bastion\""));
-    assert!(errors("/faults", kill("c-control-plane-9")).starts_with("faults[0].node: expected the name of a node: "));
+    for kind in ["api_server_kill", "api_server_stop"] {
+        let of = |node: &str| json!([{"at": "1m", "kind": kind, "node": node}]);
+        assert_eq!(errors("/faults", of("c-control-plane-2")), "", "{kind}");
+        assert_eq!(errors("/faults", of("bastion")), format!("faults[0].node: expected {host}; found \"bastion\""), "{kind}");
+        assert!(
+            errors("/faults", of("c-control-plane-9")).starts_with("faults[0].node: expected the name of a node: "),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn seed_has_no_shutdown_delay_because_nothing_stops_its_api_servers() {
+    let seed = json!([{
+        "name": "s", "zones": ["a"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}],
+        "api_servers": {"shutdown_delay": "70s"},
+    }]);
+    assert_eq!(
+        errors("/seeds", seed),
+        "seeds[0].api_servers.shutdown_delay: expected no delay: its API servers run on hosts, where nothing asks them to stop; found \"70s\""
+    );
 }
 
 #[test]
@@ -404,6 +421,14 @@ fn faults_of_load_balancers_say_what_happens() {
                 "the API server on c-control-plane-0 is restarted",
             ],
         ),
+        (
+            ApiServerStop(NodeId(1)).into(),
+            [
+                "the API server on c-control-plane-0 was stopped gracefully",
+                "the API server on c-control-plane-0 still stopped",
+                "the API server on c-control-plane-0 is restarted",
+            ],
+        ),
     ] {
         let kind = fault.kind();
         assert_eq!([kind.began(&scenario), kind.ongoing(&scenario), kind.ended(&scenario)], expected);
@@ -422,20 +447,23 @@ fn what_is_offered_of_load_balancers_can_be_written_into_a_file() {
     let of_balancer = ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-throttle", "lb-remove"];
     assert_eq!(on(Hit::Balancer(BalancerId(0))), of_balancer);
     let node = |name: &str| on(Hit::Node(FaultTarget::Named(scenario.node(name).expect("it is there"))));
-    assert!(node("c-control-plane-2").contains(&"kill-api-server"));
-    assert!(!node("bastion").contains(&"kill-api-server"));
+    for offer in ["kill-api-server", "stop-api-server"] {
+        assert!(node("c-control-plane-2").contains(&offer));
+        assert!(!node("bastion").contains(&offer));
+    }
 }
 
 #[test]
 fn faults_of_what_is_not_there_are_refused() {
     let scenario = scenario(&file(&json!({})));
     let cut = |place| LbPartition { balancer: BalancerId(0), from: vec![place] }.into();
-    let faults: [(Fault, &str); 5] = [
+    let faults: [(Fault, &str); 6] = [
         (LbDown(BalancerId(1)).into(), "the scenario has no load balancer 1: it has 1, numbered from 0"),
         (cut(Place::Zone(ZoneId(3))), "the scenario has no zone 3: it has 3, numbered from 0"),
         (cut(Place::Node(NodeId(99))), "the scenario has no node 99"),
         (ApiServerKill(NodeId(99)).into(), "the scenario has no node 99"),
         (ApiServerKill(NodeId(0)).into(), "expected a host of the control plane"),
+        (ApiServerStop(NodeId(0)).into(), "expected a host of the control plane"),
     ];
     for (fault, expected) in faults {
         let found = fault.check(&scenario).expect_err("it is not there");

@@ -74,6 +74,10 @@ pub(super) fn seeds(
             continue;
         }
         lowering.mark(ctx, &path, &seed.mark);
+        if let Some(delay) = seed.api_servers.shutdown_delay {
+            let expected = "no delay: its API servers run on hosts, where nothing asks them to stop";
+            ctx.error(&format!("{path}.api_servers.shutdown_delay"), quoted(delay), expected);
+        }
         let mut site = Builder { ctx, raw: seed, path, topology, lowering, has_machines: true, quota: DRUID_QUOTA }
             .build(s, members, etcd_names);
         site.valid = ctx.errors.len() == errors;
@@ -149,10 +153,6 @@ impl Builder<'_, '_> {
         let routing = routing(ctx, raw, path);
         let timers = raw.timers.timers();
         leases(ctx, &format!("{path}.timers"), &timers);
-        if let Some(delay) = raw.api_servers.shutdown_delay {
-            let expected = "no delay: its API servers run on hosts, where nothing asks them to stop";
-            ctx.error(&format!("{path}.api_servers.shutdown_delay"), quoted(delay), expected);
-        }
         let hosts = self.hosts(&zones);
         let etcd = self.etcd(&hosts, members, etcd_names);
         let name = raw.name.to_string();
@@ -176,7 +176,7 @@ impl Builder<'_, '_> {
             control_plane_namespaces: Vec::new(),
             routing,
             resources: raw.api_servers.resources(),
-            shutdown_delay: None,
+            shutdown_delay: raw.api_servers.shutdown_delay.map(|span| span.0),
             access: None,
             api_clients: TiVec::new(),
             timers,

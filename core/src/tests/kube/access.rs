@@ -5,6 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::world::at;
+use crate::access::balancer::detection::{HealthCheck, TargetChange};
+use crate::access::balancer::health::{Health, Thresholds};
+use crate::access::record::AccessRecord;
+use crate::kernel::time::{Duration, Time};
+use crate::record::Record;
 use crate::report::{AccessReport, ClientOutageReport, Report};
 use crate::run;
 use crate::scenario::Scenario;
@@ -28,13 +34,26 @@ fn cluster(alternatives: Value, profile: &str, faults: Value) -> Scenario {
 
 /// The report, the same whether every event is simulated or not.
 fn report(scenario: &Scenario, seed: u64) -> Report {
+    recorded(scenario, seed).0
+}
+
+/// The report, and what happened between API servers and their clients.
+fn recorded(scenario: &Scenario, seed: u64) -> (Report, Vec<(Time, AccessRecord)>) {
     let scenario = Arc::new(scenario.clone());
-    let of = |stepping| run::run_checked(&scenario, seed, Options { stepping, ..Options::default() }, &mut |_, _| {});
-    let (fast, full) = (of(Stepping::FastForward), of(Stepping::EveryEvent));
+    let of = |stepping| {
+        let mut records = Vec::new();
+        let mut note = |at, record: &Record| {
+            if let Record::Access(_, record) = record {
+                records.push((at, *record));
+            }
+        };
+        (run::run_checked(&scenario, seed, Options { stepping, ..Options::default() }, &mut note), records)
+    };
+    let ((fast, records), (full, _)) = (of(Stepping::FastForward), of(Stepping::EveryEvent));
     assert!(fast.violations.is_empty(), "{:?}", fast.violations);
     assert_eq!(fast.trace_hash, full.trace_hash, "seed {seed}");
     assert_eq!(fast.access, full.access, "seed {seed}");
-    fast
+    (fast, records)
 }
 
 fn outages(report: &Report) -> Vec<&ClientOutageReport> {
@@ -140,6 +159,72 @@ fn alternative_that_falls_silent_costs_the_deadline_of_a_request() {
             assert!(time.completed && time.to_s <= 120.0 + 10.0, "{:?}", outages(&report));
         }
     }
+}
+
+/// Kubelets of 30 workers behind one address of `HAProxy`, which checks each API server every 2 s; the first server is asked to stop at 100 s
+/// and has a shutdown delay of 70 s.
+fn stopped(check: &str, seed: u64) -> (Report, Vec<(Time, AccessRecord)>) {
+    let file = json!({
+        "name": "stopped", "duration": "8m", "prices": {"books": []},
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
+        "load_balancers": [{"name": "api-int", "profile": "haproxy", "zones": ["a"], "check": {"kind": check, "interval": "2s", "fall": 3}}],
+        "clusters": [{
+            "name": "c", "zones": ["a", "b", "c"],
+            "api_servers": {"shutdown_delay": "70s"}, "api_access": {"load_balancer": "api-int"},
+            "pools": [{"name": "p", "minimum": 30, "maximum": 30}],
+        }],
+        "faults": [{"at": "100s", "for": "132s", "kind": "api_server_stop", "node": "c-control-plane-0"}],
+    });
+    recorded(&Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+}
+
+/// When something happened to connections: between SIGTERM and the end of the shutdown delay, and just then.
+fn connections_changed(records: &[(Time, AccessRecord)]) -> [usize; 2] {
+    let of = |from: Time, to: Time| {
+        let within = records.iter().filter(|(at, _)| (from..to).contains(at));
+        within.filter(|(_, record)| matches!(record, AccessRecord::Client { .. })).count()
+    };
+    [of(at(100), at(170)), of(at(170), at(171))]
+}
+
+#[test]
+fn orderly_stop_costs_a_reconnect_where_checks_request_readyz() {
+    for seed in 0..3 {
+        let (report, records) = stopped("readyz", seed);
+        assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new(), "seed {seed}");
+        let [before, after] = connections_changed(&records);
+        assert!(before == 0 && after > 0, "a third of the clients was connected to it: {before}, {after}");
+    }
+}
+
+#[test]
+fn clients_meet_the_closed_port_until_checks_of_the_port_have_failed_often_enough() {
+    let check = HealthCheck {
+        interval: Duration::from_secs(2),
+        timeout: Duration::from_secs(2),
+        thresholds: Thresholds { rise: 2, fall: 3, first_rise: 2 },
+    };
+    let noticed = |to_next| check.detection_time(to_next, TargetChange::Refuses);
+    let mut affected = 0;
+    for seed in 0..3 {
+        let (report, records) = stopped("tcp", seed);
+        assert_eq!(connections_changed(&records)[0], 0, "seed {seed}");
+        let unhealthy = AccessRecord::Target { node: 0, target: 0, health: Health::Unhealthy };
+        let found = records.iter().find(|(_, record)| *record == unhealthy).map(|(found, _)| *found).expect("the port is closed");
+        let after = found.since(at(170));
+        assert!((noticed(Duration::ZERO)..=noticed(check.interval)).contains(&after), "seed {seed}: {after:?}");
+        // Clients dial again after 0.2 s, and twice as long after each refusal.
+        let dials: Vec<f64> = (1..8).map(|k| 170.0 + 0.2 * f64::from((1 << k) - 1)).collect();
+        let last = dials.iter().copied().find(|dial| *dial >= 170.0 + after.as_secs_f64()).expect("they go on dialling");
+        for time in outages(&report) {
+            assert!(time.completed && time.from_s == 170.0 && time.to_s < last + 0.02, "seed {seed}, {after:?}: {time:?}");
+            assert!(dials.iter().any(|dial| (time.to_s - dial).abs() < 0.02), "seed {seed}: {time:?}");
+            let stopped = "the API server on c-control-plane-0 was stopped gracefully";
+            assert!(time.cause.contains(stopped), "{}", time.cause);
+            affected += 1;
+        }
+    }
+    assert!(affected > 0, "a third of those that dial is sent to the closed port");
 }
 
 /// The member of etcd beside a master's API server is down from 100 s to 400 s, and the server listens but is not ready.

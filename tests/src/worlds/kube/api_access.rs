@@ -11,13 +11,14 @@ use crate::worlds::dice::{Dice, ms};
 const NAME: &str = "lb";
 
 /// A kind of fault, with its share.
-const KINDS: [(Kind, u64); 6] = [
+const KINDS: [(Kind, u64); 7] = [
     (Kind::Down, 3),
     (Kind::Partition, 4),
     (Kind::TcpHealthOnly, 2),
     (Kind::StaleTargets, 2),
     (Kind::Removed, 2),
-    (Kind::ApiServer, 4),
+    (Kind::ApiServerKill, 4),
+    (Kind::ApiServerStop, 4),
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,8 @@ enum Kind {
     TcpHealthOnly,
     StaleTargets,
     Removed,
-    ApiServer,
+    ApiServerKill,
+    ApiServerStop,
 }
 
 /// What faults may hit.
@@ -37,7 +39,8 @@ struct Targets {
     places: Vec<String>,
 }
 
-/// Gives most clusters without Gardener a load balancer and clients that use it, and faults of these.
+/// Gives most clusters without Gardener a load balancer and clients that use it, faults of these and of API servers, and those a
+/// shutdown delay.
 pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     let mut dice = Dice::new("ways", number);
     let Some(cluster) = file.pointer_mut("/clusters/0") else { return };
@@ -61,7 +64,13 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
         } else {
             dice.between(MINUTE, length - MINUTE)
         };
-        let kind = if has_balancer { dice.weighted(&kinds) } else { Kind::ApiServer };
+        let kind = if has_balancer {
+            dice.weighted(&kinds)
+        } else if dice.percent(50) {
+            Kind::ApiServerKill
+        } else {
+            Kind::ApiServerStop
+        };
         let mut fault = targets.fault(kind, &mut dice);
         fault["at"] = json!(ms(at));
         if !dice.percent(6) {
@@ -72,6 +81,9 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     match &mut file["faults"] {
         Value::Array(all) => all.extend(faults),
         none => *none = json!(faults),
+    }
+    if dice.percent(70) {
+        file["clusters"][0]["api_servers"]["shutdown_delay"] = json!(ms(dice.ms(1, 2 * MINUTE)));
     }
 }
 
@@ -167,6 +179,10 @@ impl Targets {
         self.places.iter().take_while(|place| !self.hosts.contains(place)).collect()
     }
 
+    fn host(&self, dice: &mut Dice) -> &str {
+        &self.hosts[dice.below(self.hosts.len() as u64) as usize]
+    }
+
     fn fault(&self, kind: Kind, dice: &mut Dice) -> Value {
         match kind {
             Kind::Down => json!({"kind": "lb_down", "balancer": NAME}),
@@ -183,9 +199,8 @@ impl Targets {
             Kind::TcpHealthOnly => json!({"kind": "lb_tcp_health_only", "balancer": NAME}),
             Kind::StaleTargets => json!({"kind": "lb_stale_targets", "balancer": NAME}),
             Kind::Removed => json!({"kind": "lb_removed", "balancer": NAME}),
-            Kind::ApiServer => {
-                json!({"kind": "api_server_kill", "node": self.hosts[dice.below(self.hosts.len() as u64) as usize]})
-            }
+            Kind::ApiServerKill => json!({"kind": "api_server_kill", "node": self.host(dice)}),
+            Kind::ApiServerStop => json!({"kind": "api_server_stop", "node": self.host(dice)}),
         }
     }
 }
