@@ -1,6 +1,7 @@
 //! What clients promise under random faults, and that fast-forward shows the same as every event.
 
 mod client;
+mod new_connections;
 mod target;
 
 use std::collections::BTreeMap;
