@@ -261,8 +261,7 @@ pub struct ApiVantageReport {
 }
 
 /// A time in which an API did not answer, in which (`share` below 1) a part of its resources stalled or a part of new clients failed, or in
-/// which (`late`) requests were answered too late or rejected. A part that stalls for less than the probe's deadline is no outage: requests for
-/// it are answered in time.
+/// which (`late`) requests were late or rejected. A part that stalls for less than the probe's deadline counts as answered in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiOutageReport {
     /// `read` or `write`.
