@@ -32,7 +32,7 @@ const PING: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A dial fails after this time (`client-go/transport/cache.go`, `net.Dialer.Timeout`).
-const DIAL: Duration = Duration::from_secs(30);
+pub(crate) const DIAL: Duration = Duration::from_secs(30);
 
 /// The shortest time for one address of several (`saneMinimum` of `partialDeadline`).
 const LEAST_DIAL: Duration = Duration::from_secs(2);
@@ -292,8 +292,7 @@ impl Client {
     fn dial_next(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
         dial.since = ctx.now;
         let left = dial.deadline.since(ctx.now);
-        let share = if dial.nodes.len() > 1 { (left / dial.nodes.len() as u64).max(LEAST_DIAL).min(left) } else { left };
-        dial.until = ctx.now + share;
+        dial.until = ctx.now + dial_share(left, dial.nodes.len());
         let reply = self.dial_address(&dial, ctx);
         self.dialled(dial.attempt, reply, Some(dial), ctx);
     }
@@ -403,6 +402,11 @@ fn is_on(host: HostId, address: Address, ctx: &ClientCtx<'_>) -> bool {
         Address::Origin => false,
         Address::Server(key) => ctx.balancer.host(key) == Some(host),
     }
+}
+
+/// Time for the first of several addresses that are still to be dialled within `left`.
+pub(crate) fn dial_share(left: Duration, addresses: usize) -> Duration {
+    if addresses > 1 { (left / addresses as u64).max(LEAST_DIAL).min(left) } else { left }
 }
 
 /// Times at which SYNs are repeated (`tcp_syn_retries`: after 1, 2, 4, 8 and 16 s).

@@ -11,6 +11,7 @@ use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
+use crate::new_connections::new_connections;
 use crate::record::{AccessRecord, ConnectionState};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
@@ -18,7 +19,7 @@ use crate::target::{Balancer, Checked};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
-use zonefall_kube::ctx::{ApiClient, Route};
+use zonefall_kube::ctx::{ApiClient, NewClient, NewConnection, Route};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::access::{Alternatives, ApiAccess, ApiClientSpec, LoadBalancer};
 use zonefall_scenario::ids::{ApiClientId, BalancerId, FaultId, KubeClusterId, NodeId};
@@ -124,6 +125,11 @@ impl ClusterAccess {
         self.clients.get(&client).map_or(Route::Nowhere, Client::route)
     }
 
+    /// Where the connection of a new client ends.
+    pub(crate) fn new_connections(&self, client: &NewClient<'_>) -> Vec<NewConnection> {
+        new_connections(&self.balancer, &client.scenario.load_balancers[self.access.balancer], client)
+    }
+
     /// State of a client's connection.
     pub fn connection_state(&self, client: ApiClient) -> ConnectionState {
         self.clients.get(&client).map_or(ConnectionState::None, Client::connection_state)
@@ -196,7 +202,15 @@ impl ClusterAccess {
     /// Its balancer is hit by a fault, or no longer.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
         self.balancer.fault(id, fault, begins, ctx.now);
+        self.new_connections_changed(ctx);
         self.update_clients(ctx);
+    }
+
+    /// New clients may reach other servers, or none.
+    fn new_connections_changed(&self, ctx: &mut AccessCtx<'_>) {
+        if !ctx.routes_changed.contains(&self.cluster) {
+            ctx.routes_changed.push(self.cluster);
+        }
     }
 
     /// Something is due.
@@ -211,6 +225,7 @@ impl ClusterAccess {
                     }
                     Checked::Changed(health) => {
                         ctx.out.record((self.cluster, AccessRecord::Target { node, target, health }));
+                        self.new_connections_changed(ctx);
                         self.update_clients(ctx);
                     }
                 }

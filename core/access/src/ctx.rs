@@ -25,6 +25,6 @@ pub struct AccessCtx<'a> {
     pub net: &'a Network,
     /// Takes events and records.
     pub out: &'a mut AccessOutbox,
-    /// Clusters with clients whose route has changed.
+    /// Clusters with clients whose route has changed, or where new clients may meet something else.
     pub routes_changed: &'a mut Vec<KubeClusterId>,
 }

@@ -21,6 +21,7 @@ mod connection;
 pub mod ctx;
 pub mod endpoints;
 pub mod event;
+mod new_connections;
 mod queue;
 pub mod record;
 mod reply;
@@ -38,7 +39,7 @@ use std::sync::Arc;
 use cluster::{ApiView, ClusterAccess};
 use ctx::AccessCtx;
 use event::AccessEvent;
-use zonefall_kube::ctx::{ApiClient, ApiPath, Route};
+use zonefall_kube::ctx::{ApiClient, ApiPath, NewClient, NewConnection, Route};
 use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
 use zonefall_scenario::{Fault, Scenario};
 
@@ -100,5 +101,9 @@ impl Access {
 impl ApiPath for Access {
     fn route(&self, cluster: KubeClusterId, client: ApiClient) -> Route {
         self.clusters.get(&cluster).map_or(Route::Nearest, |access| access.route(client))
+    }
+
+    fn new_connections(&self, cluster: KubeClusterId, client: &NewClient<'_>) -> Option<Vec<NewConnection>> {
+        Some(self.clusters.get(&cluster)?.new_connections(client))
     }
 }

@@ -20,7 +20,7 @@ use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::access::{AllUnhealthy, Check, CheckKind, LoadBalancer};
 use zonefall_scenario::ids::{BalancerId, FaultId};
-use zonefall_scenario::{Fault, LbPartition, Place};
+use zonefall_scenario::{Fault, LbPartition, Place, Vantage};
 
 /// A target of one node of the balancer.
 #[derive(Clone, Debug)]
@@ -135,6 +135,15 @@ impl Balancer {
         self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)))
     }
 
+    /// Whether its faults drop all packets between its nodes and somewhere.
+    fn drops(&self, is_at: impl Fn(&Place) -> bool) -> bool {
+        self.suffers(|fault| match fault {
+            Fault::LbDown(_) | Fault::LbRemoved(_) => true,
+            Fault::LbPartition(LbPartition { from, .. }) => from.is_empty() || from.iter().any(&is_at),
+            _ => false,
+        })
+    }
+
     /// Whether packets pass between a node of it and a host, both ways.
     pub(crate) fn is_open(&self, node: u8, host: HostId, net: &Network) -> bool {
         let own = self.nodes[usize::from(node)];
@@ -142,21 +151,26 @@ impl Balancer {
             Place::Zone(zone) => net.zone(host) == zone,
             Place::Node(node) => Network::host_of(node) == host,
         };
-        let drops = |fault: &Fault| match fault {
-            Fault::LbDown(_) | Fault::LbRemoved(_) => true,
-            Fault::LbPartition(LbPartition { from, .. }) => from.is_empty() || from.iter().any(is_at),
-            _ => false,
-        };
-        net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && !self.suffers(drops)
+        net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && !self.drops(is_at)
+    }
+
+    /// Typical time of the way from a vantage to a node and back; `None`: no packet passes both ways.
+    pub(crate) fn reach_from(&self, from: Vantage, node: u8, net: &Network) -> Option<Duration> {
+        let is_at = |place: &Place| matches!((place, from), (Place::Zone(zone), Vantage::Zone(own)) if *zone == own);
+        net.reach_from(from, self.nodes[usize::from(node)]).filter(|_| !self.drops(is_at))
     }
 
     /// Reply to a node that opens a connection to a target; where it is accepted, the time of the way there and back.
     pub(crate) fn reach(&self, node: u8, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reply<Duration> {
+        self.reach_target(node, key, servers.get(&key).is_some_and(|server| server.view.listens), net)
+    }
+
+    /// The same of a target on whose host a server listens, or none does.
+    pub(crate) fn reach_target(&self, node: u8, key: u32, listens: bool, net: &Network) -> Reply<Duration> {
         let host = self.hosts[key as usize];
         if !self.is_open(node, host, net) {
             return Reply::Silence;
         }
-        let listens = servers.get(&key).is_some_and(|server| server.view.listens);
         if listens { Reply::Accepted(net.round_trip(self.nodes[usize::from(node)], host)) } else { Reply::Refused }
     }
 

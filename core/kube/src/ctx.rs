@@ -80,10 +80,37 @@ pub enum Route {
     Nowhere,
 }
 
+/// A client that knows only the original host of an API and connects to it now, as each run of kubectl does.
+#[derive(Clone, Copy, Debug)]
+pub struct NewClient<'a> {
+    /// Where it is.
+    pub from: Vantage,
+    /// It waits this long for an answer.
+    pub deadline: Duration,
+    /// Keys of the API servers that accept connections.
+    pub listening: &'a [u32],
+    /// Hosts and paths.
+    pub net: &'a Network,
+    /// The scenario.
+    pub scenario: &'a Scenario,
+}
+
+/// An end that the connection of a new client may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewConnection {
+    /// Its chance; those of all ends add up to 1.
+    pub chance: f64,
+    /// Key of the server that accepts it, and the time of all dials with that of the way there and back; `None`: no server does in time.
+    pub server: Option<(u32, Duration)>,
+}
+
 /// Which API server each client reaches.
 pub trait ApiPath: Debug {
     /// Route of a client's requests at this time.
     fn route(&self, cluster: KubeClusterId, client: ApiClient) -> Route;
+
+    /// Ends of the connection of a new client; `None`: it reaches the servers that are ready, as no load balancer stands before them.
+    fn new_connections(&self, cluster: KubeClusterId, client: &NewClient<'_>) -> Option<Vec<NewConnection>>;
 }
 
 /// Every client reaches the nearest server.
@@ -93,6 +120,10 @@ pub struct NearestServer;
 impl ApiPath for NearestServer {
     fn route(&self, _: KubeClusterId, _: ApiClient) -> Route {
         Route::Nearest
+    }
+
+    fn new_connections(&self, _: KubeClusterId, _: &NewClient<'_>) -> Option<Vec<NewConnection>> {
+        None
     }
 }
 

@@ -22,6 +22,7 @@
 //!
 //! A service that is there may still be too slow. What the simulated requests meet tells: see [`late`]. Where nobody asks, an idle cluster's
 //! typical delays are all there is to judge by. APIs are judged likewise, and their state by a probe of its own (`kube/api/access.rs`): see [`apis`].
+//! Behind a load balancer (`api_access`) that probe is a new client, which connects through it.
 //!
 //! Every service counts as there at the start unless the engine says otherwise at time zero. An outage is the interval between two
 //! changes; one that lasts no time is none. An outage not over at the end of the run ends there and says so.

@@ -11,6 +11,7 @@
 //! It is composed when the outage ends, so the order of records within one instant does not matter. Only what can matter is kept:
 //! faults under way, and happenings since [`BEFORE`] ahead of the earliest outage under way.
 
+mod balancers;
 mod compose;
 mod servers;
 mod space;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use super::Observer;
 use super::voters::{Voters, cluster_of};
+use crate::access::record::AccessRecord;
 use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
@@ -32,6 +34,7 @@ use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
+use balancers::Unhealthy;
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
@@ -67,6 +70,7 @@ pub struct Causes {
     servers: BTreeMap<KubeClusterId, VecDeque<(Time, Replica, ServerFact)>>,
     /// For how many resources each has no connection to etcd.
     stalled: BTreeMap<(KubeClusterId, Replica), u16>,
+    unhealthy: Unhealthy,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
@@ -150,8 +154,8 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        let (faults, work, servers, stalled, plans) = Default::default();
-        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, clusters, plans }
+        let (faults, work, servers, stalled, unhealthy, plans) = Default::default();
+        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, unhealthy, clusters, plans }
     }
 
     /// Drops what cannot explain an outage of a cluster that starts at `earliest` or later.
@@ -342,6 +346,9 @@ impl Observer for Causes {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
             Record::Kube(cluster, record) => self.of_kube(at, *cluster, record),
+            Record::Access(cluster, AccessRecord::Target { node, target, health }) => {
+                self.unhealthy.set(at, *cluster, (*node, *target), *health);
+            }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));
             }

@@ -225,8 +225,8 @@ pub struct ApiReport {
     #[serde(default)]
     pub failure_tolerance: Option<FailureTolerance>,
     /// Time without answers to reads, as the probe judges it, in seconds: the mean over the API's resources, as requests for any of them
-    /// to any of its servers meet it. A third of the resources that stalls for 30 s is 10 s. It includes the time in which simulated
-    /// requests were late.
+    /// to any of its servers meet it. A third of the resources that stalls for 30 s is 10 s. In clusters with `api_access`, what new clients
+    /// meet, which only know the load balancer. It includes the time in which simulated requests were late.
     pub read_unavailable_s: f64,
     /// Time without answers to writes, in seconds, likewise.
     pub write_unavailable_s: f64,
@@ -260,8 +260,8 @@ pub struct ApiVantageReport {
     pub write_unavailable_s: f64,
 }
 
-/// A time in which an API did not answer, in which (`share` below 1) a part of its resources stalled, or (`late`) in which requests were
-/// answered too late or rejected. A part that stalls for less than the probe's deadline is no outage: requests for it are answered in time.
+/// A time in which an API did not answer, in which (`share` below 1) a part of its resources stalled or a part of new clients failed, or in
+/// which (`late`) requests were late or rejected. A part that stalls for less than the probe's deadline counts as answered in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiOutageReport {
     /// `read` or `write`.
@@ -272,8 +272,8 @@ pub struct ApiOutageReport {
     pub to_s: f64,
     /// Whether it had ended when the run did.
     pub completed: bool,
-    /// Share that got no answer, from 0 to 1. By the API's state: the largest share of its resources, on average over its servers. If `late`:
-    /// `unavailable_s` divided by the outage's length.
+    /// Share that got no answer, from 0 to 1. By the API's state: the largest share of its resources, on average over its servers, or over the
+    /// connections of new clients through a load balancer. If `late`: `unavailable_s` divided by the outage's length.
     #[serde(default = "all")]
     pub share: f64,
     /// Whether the API was available by its state, and simulated requests were too slow or rejected (429): not answered within

@@ -211,13 +211,15 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-partitioned", "/clusters/0/api_access", listed.clone(), &gone.each_ref().map(String::as_str));
     let direct = "max(access[cluster=alt-svc].longest_s)";
     check("lb-partitioned", "/clusters/1/api_access/alternatives", Value::Null, &[direct, leaders]);
+    let new_clients = |cluster: &str| format!("api.{cluster}.write_unavailable_s");
+    check("lb-partitioned", "/faults/1/for", json!("1m"), &[&new_clients("alt-svc")]);
     check(
         "lb-tcp-health-only",
         "/load_balancers/0",
         json!({"name": "lb-tcp", "profile": "haproxy", "check": {"kind": "readyz"}, "established": "reset"}),
-        &[&workers("tcp")],
+        &[&workers("tcp"), &new_clients("tcp")],
     );
-    check("lb-tcp-health-only", "/load_balancers/1/check/kind", json!("tcp"), &[&workers("readyz")]);
+    check("lb-tcp-health-only", "/load_balancers/1/check/kind", json!("tcp"), &[&workers("readyz"), &new_clients("readyz")]);
     check("apiserver-crash", "/clusters/0/api_access", listed, &["max(access[cluster=balancer].longest_s)"]);
     check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct]);
     // Checks of `/readyz`; the balancer fails, too; checks of the port; no alternatives.
@@ -231,7 +233,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-removed-after-bootstrap", "/faults/0/at", json!("59m"), &[&workers("balancer")]);
     let (hit, unknown) =
         ("access[cluster=alt-svc][clients=kubelets of workers].affected", "count(nodes[cluster=alt-svc][ready=Unknown])");
-    check("lb-removed-after-bootstrap", "/faults/2/at", json!("59m"), &[hit, unknown]);
+    check("lb-removed-after-bootstrap", "/faults/2/at", json!("59m"), &[hit, unknown, &new_clients("alt-svc")]);
     let masters = "max(access[cluster=alt-svc][clients=kubelets of control-plane hosts].longest_s)";
     check("lb-removed-after-bootstrap", "/clusters/1/api_access/alternatives", Value::Null, &[masters]);
     check("plain-cluster", "/clusters/0/workloads/0/replicas", json!(1), &["services[service=web].stale_endpoints_s"]);

@@ -2,6 +2,7 @@
 
 mod client;
 mod closed_forms;
+mod new_connections;
 mod requests;
 mod stop;
 mod target;

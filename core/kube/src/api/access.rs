@@ -1,7 +1,7 @@
 //! What clients get from the API servers of a cluster, and whether that is in time.
 
 use super::{Api, Server};
-use crate::ctx::{ClusterCtx, Route};
+use crate::ctx::{ClusterCtx, NewClient, NewConnection, Route};
 use crate::record::{KubeRecord, Verb};
 use crate::share::Share;
 use zonefall_kernel::time::Duration;
@@ -118,6 +118,28 @@ impl Api {
         served.map(|served| Share::of(served, all))
     }
 
+    /// What new clients at a vantage get, by [`VERBS`]: through the load balancer, where the cluster has one.
+    fn share_of_new_clients(&self, vantage: Vantage, listening: &[u32], ctx: &ClusterCtx<'_>) -> [Share; 2] {
+        let (net, scenario, deadline) = (&*ctx.net, ctx.scenario, ctx.scenario.probe.deadline);
+        let client = NewClient { from: vantage, deadline, listening, net, scenario };
+        let Some(connections) = ctx.path.new_connections(ctx.cluster, &client) else {
+            return self.share_from(vantage, net, deadline);
+        };
+        let mut weights = [(0.0, 0.0); 2];
+        for NewConnection { chance, server } in connections {
+            let reached = server.filter(|(_, way)| *way <= deadline);
+            let reached = reached.and_then(|(key, way)| Some((self.servers.get(&key)?, deadline - way)));
+            for ((served, missing), verb) in weights.iter_mut().zip(VERBS) {
+                let part = reached.map_or(0.0, |(server, within)| {
+                    server.answers.served(verb, within) as f64 / server.connections.resources() as f64
+                });
+                *served += chance * part;
+                *missing += chance * (1.0 - part);
+            }
+        }
+        weights.map(|(served, missing)| Share::of_weights(served, missing))
+    }
+
     /// Whether the best server answers sooner or later than before, and tells which share of requests is answered, and to whom.
     pub fn publish_access(&mut self, ctx: &mut ClusterCtx<'_>) {
         let best = self.servers.values().filter(|server| server.ready).map(|server| server.answers.pods);
@@ -125,7 +147,9 @@ impl Api {
         let probe = ctx.scenario.probe;
         let mut views = std::mem::take(&mut self.views);
         let before = views.available();
-        let have = |vantage: Vantage| self.share_from(vantage, ctx.net, probe.deadline);
+        let listens = self.servers.iter().filter(|(_, server)| server.phase.listens());
+        let listening: Vec<u32> = listens.map(|(key, _)| *key).collect();
+        let have = |vantage: Vantage| self.share_of_new_clients(vantage, &listening, ctx);
         let vantages = ctx.storage.vantages(ctx.spec.etcd, ctx.net);
         for change in views.look(probe, vantages, ctx.net, have) {
             match change {

@@ -117,6 +117,7 @@ fn scenario() -> Scenario {
         resources: 66,
         shutdown_delay: None,
         access: None,
+        api_clients: TiVec::new(),
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),

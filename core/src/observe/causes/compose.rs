@@ -62,7 +62,9 @@ impl Causes {
     }
 
     fn composed(&self, outage: &Outage, servers: Servers) -> String {
-        let mut broken = self.broken(outage, servers.lost.is_empty());
+        let balancer = self.balancer_part(outage, !servers.lost.is_empty());
+        let explained = !servers.lost.is_empty() || balancer.as_ref().is_some_and(|part| part.explains);
+        let mut broken = self.broken(outage, !explained);
         let lost = self.lost_leader(outage);
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
@@ -78,6 +80,7 @@ impl Causes {
         self.quorum(outage, &mut clauses);
         clauses.extend(self.unwritten(outage).filter(|_| lost.is_none()));
         clauses.extend(servers.lost);
+        clauses.extend(balancer.map(|part| part.text));
         self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
         clauses.extend(servers.back);
         if outage.to.is_none() {
@@ -286,7 +289,7 @@ impl Causes {
             Impact::Stops | Impact::Cuts => true,
             Impact::SlowsNetwork => outage.service != Service::Quorum,
             Impact::SlowsDisk => outage.late || !matches!(outage.service, Service::Quorum | Service::ReadSerializable),
-            Impact::Elsewhere => false,
+            Impact::Elsewhere => return self.hits_balancer(fault, outage),
         };
         could && (self.touches(fault, outage) || self.work.is_struck(fault.id, outage.cluster))
     }

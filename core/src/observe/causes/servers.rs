@@ -91,12 +91,14 @@ impl Causes {
         faults.next().map(|(fault, _)| fault.fault.kind().ongoing(&self.scenario))
     }
 
-    /// Zones with nodes of the cluster that hosts the servers of an API: its own, or the seed's.
+    /// Zones with nodes of the cluster that hosts the servers of an API (its own, or the seed's), and of the load balancer before them.
     fn host_zones(&self, api: KubeClusterId, etcd: EtcdId) -> Vec<ZoneId> {
         let model = &self.scenario.kube;
         let host = &model.clusters[model.stateful_set_of(etcd).map_or(api, |(seed, _)| seed)];
         let nodes = host.control_plane.iter().copied().chain(host.nodes.iter().map(|node| node.node));
         let zones = nodes.map(|node| self.scenario.nodes[node].zone);
+        let balancer = model.clusters[api].access.map(|access| &self.scenario.load_balancers[access.balancer]);
+        let zones = zones.chain(balancer.into_iter().flat_map(|balancer| balancer.zones.iter().copied()));
         zones.chain(host.machine_deployments.iter().map(|deployment| deployment.zone)).collect()
     }
 

@@ -4,6 +4,12 @@ use super::{Sentence, at, say};
 use crate::report::{AccessReport, Report};
 use crate::scenario::text;
 
+/// What follows the words about requests to an API with a load balancer before it: its availability is what new clients get.
+pub(super) fn whose(report: &Report, cluster: &str) -> &'static str {
+    let is_behind = report.access.iter().any(|row| row.cluster == cluster);
+    if is_behind { " of new clients (through the load balancer)" } else { "" }
+}
+
 /// A sentence about the clients of a cluster with `api_access`.
 pub(super) fn clients(report: &Report, cluster: &str) -> Option<Sentence> {
     let rows: Vec<&AccessReport> = report.access.iter().filter(|row| row.cluster == cluster).collect();

@@ -21,7 +21,8 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
     let paragraph = |(name, api): (&String, &ApiReport)| {
         // Who finds no way to an API that answers has none.
         let clients = access::clients(report, name);
-        let sentences = clients.into_iter().chain(availability(api)).chain(controllers(api)).collect();
+        let sentences =
+            clients.into_iter().chain(availability(api, access::whose(report, name))).chain(controllers(api)).collect();
         Paragraph { cluster: name.clone(), about_etcd: false, sentences }
     };
     report.api.iter().map(paragraph).collect()
@@ -50,7 +51,9 @@ impl ApiOutageReport {
     }
 }
 
-fn availability(api: &ApiReport) -> Vec<Sentence> {
+/// Sentences about times without answers; `whose`: what follows the words about requests.
+fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
+    let stops = if whose.is_empty() { "stalled" } else { "failed" };
     let sentence = |verb: &str, what: &str, part: &str| {
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
         let (late, by_state): (Vec<_>, Vec<_>) = outages.partition(|outage| outage.late);
@@ -69,10 +72,10 @@ fn availability(api: &ApiReport) -> Vec<Sentence> {
         // What the first sentence says is who was hit.
         let mut said = match (&spans[..], &parts[..], &late[..]) {
             ([], [], [_, ..]) => return slow(what, &late, &who),
-            ([], [_, ..], _) => stalled(part, &parts, &who),
+            ([], [_, ..], _) => stalled((part, stops), &parts, &who),
             (_, [], _) => unavailable(what, &spans, &who),
             _ => {
-                let more = std::iter::once(say(" ")).chain(stalled(part, &parts, ""));
+                let more = std::iter::once(say(" ")).chain(stalled((part, stops), &parts, ""));
                 unavailable(what, &spans, &who).into_iter().chain(more).collect()
             }
         };
@@ -84,14 +87,19 @@ fn availability(api: &ApiReport) -> Vec<Sentence> {
     };
     let words = |verb: &str| super::text(&sentence(verb, "", ""));
     if words("read") == words("write") {
-        vec![sentence("write", "API reads and writes", "the API")]
+        let part = if whose.is_empty() { "the API".to_owned() } else { format!("requests{whose}") };
+        vec![sentence("write", &format!("API reads and writes{whose}"), &part)]
     } else {
-        vec![sentence("write", "API writes", "API writes"), sentence("read", "API reads", "API reads")]
+        let of = |verb: &str, requests: &str| {
+            let what = format!("{requests}{whose}");
+            sentence(verb, &what, &what)
+        };
+        vec![of("write", "API writes"), of("read", "API reads")]
     }
 }
 
-/// `About a third of the API stalled for 38 s.`: times in which a part of the resources got no answers.
-fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
+/// `About a third of the API stalled for 38 s.`: times in which a part of the resources, or of new clients, got no answers.
+fn stalled((what, stops): (&str, &str), parts: &[&ApiOutageReport], whom: &str) -> Sentence {
     let most = text::fraction(parts.iter().map(|part| part.share).fold(0.0, f64::max));
     let end = |part: &ApiOutageReport| if part.completed { "" } else { ", to the end" };
     match parts {
@@ -101,7 +109,7 @@ fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
             let [mean, all] = [one.unavailable_s / one.share, one.to_s - one.from_s].map(text::seconds);
             let some = if mean == all { String::new() } else { format!(" on average, some of it for {all}") };
             vec![
-                say(format!("{} of {what} stalled for ", capitalized(&most))),
+                say(format!("{} of {what} {stops} for ", capitalized(&most))),
                 at(one.from_s, mean),
                 say(format!("{some}{}{whom}.", end(one))),
             ]
@@ -110,7 +118,7 @@ fn stalled(what: &str, parts: &[&ApiOutageReport], whom: &str) -> Sentence {
             let total = text::seconds(parts.iter().map(|part| part.to_s - part.from_s).sum());
             let times = at(first.from_s, format!("{} times", parts.len()));
             vec![
-                say(format!("A part of {what} ({most} at most) stalled ")),
+                say(format!("A part of {what} ({most} at most) {stops} ")),
                 times,
                 say(format!(", for {total} in all{}{whom}.", end(last))),
             ]

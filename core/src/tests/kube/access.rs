@@ -11,7 +11,7 @@ use crate::access::balancer::health::{Health, Thresholds};
 use crate::access::record::AccessRecord;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
-use crate::report::{AccessReport, ClientOutageReport, Report};
+use crate::report::{AccessReport, ApiOutageReport, ClientOutageReport, Report};
 use crate::run;
 use crate::scenario::Scenario;
 use crate::sim::{Options, Stepping};
@@ -267,4 +267,99 @@ fn balancer_that_only_asks_for_the_port_leaves_a_third_of_the_clients_with_error
     }
     // Of 180 clients each with a third: the standard deviation is 6.3.
     assert!(all == 180 && (60_u64.abs_diff(hit)) <= 20, "{hit} of {all}");
+}
+
+/// Seconds without writes for clients at each vantage: zones a, b and c, then outside.
+fn unavailable_at(report: &Report) -> [f64; 4] {
+    let rows: Vec<(&str, f64)> = report.api["c"].vantages.iter().map(|row| (&*row.from, row.write_unavailable_s)).collect();
+    let [("a", a), ("b", b), ("c", c), ("outside", outside)] = rows[..] else { panic!("{rows:?}") };
+    [a, b, c, outside]
+}
+
+/// Outages of writes of new clients of at least so many seconds.
+fn api_outages(report: &Report, at_least_s: f64) -> Vec<&ApiOutageReport> {
+    let all =
+        report.api["c"].outages.iter().inspect(|outage| assert!(!outage.root_cause.contains("no active fault"), "{outage:?}"));
+    all.filter(|outage| outage.verb == "write" && outage.to_s - outage.from_s >= at_least_s).collect()
+}
+
+#[test]
+fn new_clients_are_out_where_the_balancer_is_cut_off_from() {
+    for alternatives in [Value::Null, json!("text")] {
+        let cut = json!([{"at": "100s", "for": "5m", "kind": "lb_partition", "balancer": "api-int", "from": ["b"]}]);
+        let report = report(&cluster(alternatives, "haproxy", cut), 1);
+        let [a, b, c, outside] = unavailable_at(&report);
+        assert!((300.0..302.0).contains(&b), "{b}");
+        // The server there is silent for a third of the others until three checks, 2 s apart, have failed.
+        assert!([a, c, outside].iter().all(|s| (1.0..4.0).contains(s)), "{a}, {c}, {outside}");
+        let [outage] = api_outages(&report, 20.0)[..] else { panic!("{:?}", report.api) };
+        assert_eq!((outage.from_s, outage.to_s, outage.share), (100.0, 400.0, 1.0));
+        assert!(outage.root_cause.starts_with("load balancer api-int cut off from b"), "{}", outage.root_cause);
+        let verdict = report.verdict();
+        assert!(
+            verdict.contains("API reads and writes of new clients (through the load balancer) were unavailable"),
+            "{verdict}"
+        );
+    }
+}
+
+#[test]
+fn new_clients_are_out_while_the_balancer_is_cut_off_or_removed_whatever_running_ones_know() {
+    let cut = report(&cluster(json!("text"), "haproxy", fault(PARTITION)), 2);
+    let [outage] = api_outages(&cut, 20.0)[..] else { panic!("{:?}", cut.api) };
+    // Its own checks have to succeed twice again.
+    assert!(outage.from_s == 100.0 && (400.0..410.0).contains(&outage.to_s), "{outage:?}");
+    assert!(outage.root_cause.starts_with("load balancer api-int cut off"), "{}", outage.root_cause);
+    assert_eq!(outages(&cut), Vec::<&ClientOutageReport>::new());
+    let removed = json!([{"at": "100s", "kind": "lb_removed", "balancer": "api-int"}]);
+    let removed = report(&cluster(json!("text"), "haproxy", removed), 2);
+    let [outage] = api_outages(&removed, 0.0)[..] else { panic!("{:?}", removed.api) };
+    assert!(!outage.completed && outage.from_s == 100.0 && unavailable_at(&removed) == [1_100.0; 4], "{outage:?}");
+    assert!(outage.root_cause.starts_with("load balancer api-int was removed"), "{}", outage.root_cause);
+}
+
+#[test]
+fn balancer_that_only_asks_for_the_port_fails_a_third_of_new_clients() {
+    for seed in 0..3 {
+        let misled = unready("aws_nlb", json!("tcp"), json!("reset"), Vec::new(), seed);
+        let [outage] = api_outages(&misled, 100.0)[..] else { panic!("{:?}", misled.api) };
+        assert!(
+            (299.0..302.0).contains(&(outage.to_s - outage.from_s)) && (outage.share - 1.0 / 3.0).abs() < 0.001,
+            "{outage:?}"
+        );
+        assert!(unavailable_at(&misled).iter().all(|s| (99.0..105.0).contains(s)), "{:?}", unavailable_at(&misled));
+        for clause in ["etcd-1 was killed", "API server c-control-plane-1", "load balancer api-int sends new clients there"] {
+            assert!(outage.root_cause.contains(clause), "{}", outage.root_cause);
+        }
+        // Checks of `/readyz` find out.
+        let checked = unready("aws_nlb", json!("readyz"), json!("reset"), Vec::new(), seed);
+        assert!(api_outages(&checked, 5.0).iter().all(|outage| outage.to_s <= 100.0 + 60.0), "{:?}", checked.api);
+        assert!(unavailable_at(&checked).iter().all(|s| (1.0..25.0).contains(s)), "{:?}", unavailable_at(&checked));
+        assert!(!checked.verdict().contains("stalled"), "{}", checked.verdict());
+    }
+}
+
+#[test]
+fn balancer_that_fails_open_sends_new_clients_to_servers_that_are_not_ready() {
+    let kill = |member: u8| json!({"at": "100s", "for": "5m", "kind": "process_kill", "member": format!("c/etcd/etcd-{member}")});
+    for profile in ["aws_nlb", "haproxy"] {
+        let report = unready(profile, json!("readyz"), json!("kept"), vec![kill(0)], 1);
+        // Without a majority nobody is answered, wherever the balancer sends clients to.
+        assert!(unavailable_at(&report).iter().all(|s| (300.0..340.0).contains(s)), "{profile}: {:?}", unavailable_at(&report));
+        assert!(!api_outages(&report, 100.0).is_empty(), "{profile}: {:?}", report.api);
+    }
+}
+
+#[test]
+fn cluster_without_a_balancer_is_judged_by_servers_that_are_ready() {
+    let file = json!({
+        "name": "without-balancer", "duration": "12m", "prices": {"books": []},
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
+        "clusters": [{"name": "c", "zones": ["a", "b", "c"], "pools": [{"name": "p", "minimum": 3, "maximum": 3}]}],
+        "faults": [{"at": "100s", "for": "5m", "kind": "process_kill", "member": "c/etcd/etcd-1"}],
+    });
+    let report = report(&Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), 1);
+    // Until three readiness probes, 10 s apart, have failed.
+    assert!(unavailable_at(&report).iter().all(|s| *s <= 10.0 + 5.0), "{:?}", unavailable_at(&report));
+    assert!(!report.verdict().contains("new clients"), "{}", report.verdict());
 }

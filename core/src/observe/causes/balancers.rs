@@ -1,0 +1,79 @@
+//! What the load balancer in front of an API has to do with an outage of it: availability is what new clients get through it.
+
+use std::collections::BTreeMap;
+
+use super::{BEFORE, Causes, Outage};
+use crate::access::balancer::health::Health;
+use crate::ids::{BalancerId, KubeClusterId};
+use crate::kernel::time::Time;
+use crate::scenario::{ActiveFault, Hit, text};
+
+/// By cluster, node of its load balancer and target: from when to when the node found the target unhealthy, the last time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unhealthy(BTreeMap<(KubeClusterId, u8, u32), (Time, Option<Time>)>);
+
+impl Unhealthy {
+    /// A node has found a target in another state.
+    pub(super) fn set(&mut self, at: Time, cluster: KubeClusterId, (node, target): (u8, u32), health: Health) {
+        let key = (cluster, node, target);
+        if health == Health::Unhealthy {
+            self.0.insert(key, (at, None));
+        } else if let Some((_, to)) = self.0.get_mut(&key) {
+            *to = Some(at);
+        }
+    }
+
+    /// Targets that some node found unhealthy at a time.
+    fn at(&self, at: Time, cluster: KubeClusterId) -> Vec<u32> {
+        let spans = self.0.iter().filter(|((of, ..), (from, to))| *of == cluster && *from <= at && to.is_none_or(|to| at < to));
+        let mut targets: Vec<u32> = spans.map(|((.., target), _)| *target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+}
+
+/// The part that a load balancer has in an outage.
+#[derive(Debug)]
+pub(super) struct BalancerPart {
+    /// It, in words.
+    pub(super) text: String,
+    /// It explains the outage.
+    pub(super) explains: bool,
+}
+
+impl Causes {
+    /// The load balancer in front of an API.
+    fn balancer_of(&self, outage: &Outage) -> Option<BalancerId> {
+        Some(self.scenario.kube.clusters[outage.api?].access?.balancer)
+    }
+
+    /// Whether a fault is one of the load balancer in front of an API.
+    pub(super) fn hits_balancer(&self, fault: &ActiveFault, outage: &Outage) -> bool {
+        let hit = self.balancer_of(outage).map(Hit::Balancer);
+        hit.is_some_and(|hit| fault.fault.kind().hits().contains(&hit))
+    }
+
+    /// What the load balancer in front of an API did, where no fault of its own is named; `lost`: servers did not serve.
+    pub(super) fn balancer_part(&self, outage: &Outage, lost: bool) -> Option<BalancerPart> {
+        let (cluster, id) = (outage.api?, self.balancer_of(outage)?);
+        let is_near = |fault: &ActiveFault, to: Option<Time>| {
+            fault.from <= outage.to.unwrap_or(Time::MAX) && to.is_none_or(|to| to + BEFORE >= outage.from)
+        };
+        if self.faults.iter().any(|(fault, to)| is_near(fault, *to) && self.hits_balancer(fault, outage)) {
+            return None;
+        }
+        let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
+        let unhealthy = self.unhealthy.at(outage.from, cluster).into_iter();
+        let unhealthy: Vec<&str> = unhealthy.map(|key| &*self.scenario.nodes[hosts[key as usize]].name).collect();
+        Some(match &unhealthy[..] {
+            [] if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },
+            [] => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
+            hosts => {
+                let s = if hosts.len() == 1 { "" } else { "s" };
+                let text = format!("load balancer {name} finds API server{s} {} unhealthy", text::list(hosts));
+                BalancerPart { text, explains: true }
+            }
+        })
+    }
+}
