@@ -44,6 +44,9 @@ const BACK_OFF: Duration = Duration::from_millis(200);
 /// The longest time that it waits (`maxBackoff` there).
 const MAX_BACK_OFF: Duration = Duration::from_secs(7);
 
+/// A client that has been running for long has dialled so often at most before the start.
+const MOST_DIALS: u32 = 64;
+
 /// The most moves at one moment. Servers whose lists are of different times may each list the other one and not itself: the client then
 /// goes to and fro with each request.
 const MOST_MOVES: u32 = 8;
@@ -196,6 +199,18 @@ impl Client {
     fn draw(&mut self) -> Draw {
         self.drawn += 1;
         self.draws.draw(self.drawn)
+    }
+
+    /// It has been running for long: a dial that fails is over, and the client has dialled again.
+    pub(crate) fn settle(&mut self, ctx: &ClientCtx<'_>) {
+        for _ in 0..MOST_DIALS {
+            self.update(ctx);
+            if let State::Open { .. } = self.state {
+                return;
+            }
+            self.state = State::Waits(ctx.now);
+        }
+        self.update(ctx);
     }
 
     /// Servers, paths or the balancer may have changed, or something is due.
@@ -387,6 +402,10 @@ impl Client {
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
         match &self.state {
             State::Open { .. } if self.moves.1 == MOST_MOVES => Some(self.moves.0 + self.timings.period + self.jitter),
+            State::Open { attempt, advertises: false, .. } if attempt.is_alternative => {
+                let expires = self.selector.as_ref().and_then(Selector::expires);
+                expires.map(|at| at + self.jitter).filter(|at| *at > now)
+            }
             State::Open { attempt, .. } => {
                 let free = self.selector.as_ref().filter(|_| !attempt.is_alternative)?.alternatives().next_free();
                 free.map(|at| at + self.jitter).filter(|at| *at > now)

@@ -1,12 +1,14 @@
 //! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
+mod further;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alt_svc::Rules;
 use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
 use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
 use crate::alt_svc::client::Client as Selector;
-use crate::client::{Address, Client, RequestTimings};
+use crate::client::{Address, Client};
 use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
@@ -16,13 +18,14 @@ use crate::record::{AccessRecord, ConnectionState};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::{Balancer, Checked};
+use further::{further, request_timings};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::{ApiClient, NewClient, NewConnection, Route};
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Alternatives, ApiAccess, ApiClientSpec, LoadBalancer};
-use zonefall_scenario::ids::{ApiClientId, BalancerId, FaultId, KubeClusterId, NodeId};
+use zonefall_scenario::access::{Alternatives, ApiAccess, LoadBalancer};
+use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
 use zonefall_scenario::{Fault, Scenario};
 
 /// The longest that a client uses a list, where the API servers have no shutdown delay of their own (OpenShift:
@@ -34,15 +37,6 @@ const SERVERS: u64 = 1 << 40;
 
 /// Entities of the draws of further clients' requests.
 const REQUESTS: u64 = 1 << 41;
-
-/// Time-out of requests that have none: longer than any run.
-const ENDLESS: Duration = Duration::from_secs(100 * 366 * 86_400);
-
-/// Responses that wait for so long at the balancer may come too late for kubelets and components.
-const BACKLOG: Duration = Duration::from_millis(500);
-
-/// How often clients are looked at while responses wait.
-const BACKLOG_PERIOD: Duration = Duration::from_secs(1);
 
 /// The API servers of a cluster and their clients, as Kubernetes has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +74,8 @@ pub struct ClusterAccess {
     /// Fires while responses wait for long at the balancer.
     backlog_timer: Timer,
     view: ApiView,
+    /// Hosts whose servers advertise no alternatives.
+    not_advertising: Vec<HostId>,
     /// There was no view yet: servers and clients of the first one have been running for long.
     is_new: bool,
 }
@@ -105,6 +101,7 @@ impl ClusterAccess {
             requests: BTreeMap::new(),
             done: BTreeSet::new(),
             backlog_timer: Timer::new(),
+            not_advertising: scenario.kube.clusters[cluster].not_advertising.iter().map(|node| Network::host_of(*node)).collect(),
             view: ApiView::default(),
             is_new: true,
         }
@@ -144,12 +141,6 @@ impl ClusterAccess {
         })
     }
 
-    /// Requests of a further client that are not over.
-    pub fn in_flight(&self, client: ApiClientId) -> u64 {
-        let own = |id: &ApiClient| matches!(id, ApiClient::Further(other, _) if *other == client);
-        self.requests.iter().filter(|(id, _)| own(id)).map(|(_, requests)| requests.in_flight() as u64).sum()
-    }
-
     /// Servers that the Service `kubernetes` lists.
     pub fn endpoints(&self) -> &[u32] {
         self.endpoints.listed()
@@ -183,7 +174,7 @@ impl ClusterAccess {
 
     /// Servers, clients, hosts or paths may have changed.
     pub(crate) fn update(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
-        let is_new = std::mem::take(&mut self.is_new);
+        let is_new = self.is_new;
         if is_new {
             self.expect_starts(ctx);
         }
@@ -193,6 +184,7 @@ impl ClusterAccess {
         self.join_clients(view, is_new, ctx);
         self.view.clone_from(view);
         self.update_clients(ctx);
+        self.is_new = false;
         if is_new && !ctx.routes_changed.contains(&self.cluster) {
             // Kubernetes has started with the nearest server for every client.
             ctx.routes_changed.push(self.cluster);
@@ -241,6 +233,7 @@ impl ClusterAccess {
             }
             AccessEvent::Backlog { generation } => {
                 if self.backlog_timer.fires(generation) {
+                    self.new_connections_changed(ctx);
                     self.update_clients(ctx);
                 }
             }
@@ -294,7 +287,7 @@ impl ClusterAccess {
             let (first, renews) = (within(KEEP_LIST), within(INTERVAL));
             // A server that starts renews its lease at once.
             self.endpoints.started(view.key, if is_new { renews } else { now });
-            self.servers.insert(view.key, Server::new(*view, self.processes, first));
+            self.servers.insert(view.key, Server::new(*view, self.processes, first, !self.not_advertising.contains(&view.host)));
         }
     }
 
@@ -378,12 +371,17 @@ impl ClusterAccess {
 
     fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         let spec = self.spec(ctx);
-        let Self { servers, balancer, clients, cluster, requests, .. } = self;
+        let Self { servers, balancer, clients, cluster, requests, is_new, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
         let (route, state) = (client.route(), client.connection_state());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
-        client.update(&ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec, in_cluster_network });
+        let client_ctx = ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec, in_cluster_network };
+        if *is_new {
+            client.settle(&client_ctx);
+        } else {
+            client.update(&client_ctx);
+        }
         if client.connection_state() != state {
             ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));
         }
@@ -410,48 +408,11 @@ impl ClusterAccess {
         self.watch_backlog(ctx);
     }
 
-    /// Looks at clients again while responses wait for so long at the balancer that requests may time out.
-    fn watch_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
-        if self.backlog_timer.deadline().is_none() && self.balancer.longest_wait(ctx.now) >= BACKLOG {
-            let at = ctx.now + BACKLOG_PERIOD;
-            let generation = self.backlog_timer.arm(at);
-            ctx.out.schedule(at, (self.cluster, AccessEvent::Backlog { generation }));
-        }
-    }
-
     fn client_stopped(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         self.clients.remove(&id);
         self.requests.remove(&id);
         self.client_timers.entry(id).or_default().cancel();
         ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
-    }
-
-    /// Queues the starts of further clients that do not run from the start.
-    fn expect_starts(&mut self, ctx: &mut AccessCtx<'_>) {
-        for (client, spec) in ctx.scenario.kube.clusters[self.cluster].api_clients.iter_enumerated() {
-            if spec.start > Duration::ZERO {
-                for node in &spec.nodes {
-                    let (id, at) = (ApiClient::Further(client, *node), Time::ZERO + spec.start);
-                    let generation = self.client_timers.entry(id).or_default().arm(at);
-                    ctx.out.schedule(at, (self.cluster, AccessEvent::Client { client: id, generation }));
-                }
-            }
-        }
-    }
-
-    /// Further clients that run: on nodes of the cluster while those do.
-    fn further_clients(&self, view: &ApiView, ctx: &AccessCtx<'_>) -> Vec<(ApiClient, HostId)> {
-        let cluster = &ctx.scenario.kube.clusters[self.cluster];
-        let runs = |node: NodeId| {
-            let host = Network::host_of(node);
-            let is_node = cluster.nodes.iter().any(|other| other.node == node);
-            let has_kubelet = || view.clients.iter().any(|(id, on)| matches!(id, ApiClient::Kubelet(_)) && *on == host);
-            ctx.net.is_powered(host) && (!is_node || has_kubelet())
-        };
-        let started = cluster.api_clients.iter_enumerated().filter(|(_, spec)| Time::ZERO + spec.start <= ctx.now);
-        let all = started.flat_map(|(client, spec)| spec.nodes.iter().map(move |node| (client, *node)));
-        let running = all.filter(|(client, node)| !self.done.contains(&ApiClient::Further(*client, *node)) && runs(*node));
-        running.map(|(client, node)| (ApiClient::Further(client, node), Network::host_of(node))).collect()
     }
 
     /// Queues what is due next, but for the clients.
@@ -469,27 +430,4 @@ impl ClusterAccess {
     fn draws(&self, entity: u64) -> Stream {
         Stream::new(self.seed, Purpose::ApiClient, u64::from(self.cluster.0) << 48 | entity)
     }
-}
-
-/// Requests of a program: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its lease client is the
-/// interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
-fn request_timings(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> RequestTimings {
-    let timers = &scenario.kube.clusters[cluster].timers;
-    match client {
-        ApiClient::Kubelet(_) => RequestTimings { period: timers.lease_renewal, timeout: timers.lease_renewal },
-        ApiClient::Candidate(..) => {
-            let timings = timers.leader_election();
-            RequestTimings { period: timings.retry_period, timeout: timings.request_timeout() }
-        }
-        ApiClient::Further(id, _) => {
-            let spec = &scenario.kube.clusters[cluster].api_clients[id];
-            RequestTimings { period: spec.rate.interval(), timeout: spec.timeout.unwrap_or(ENDLESS) }
-        }
-    }
-}
-
-/// What the file says of a further client.
-fn further(id: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> Option<&ApiClientSpec> {
-    let ApiClient::Further(client, _) = id else { return None };
-    Some(&scenario.kube.clusters[cluster].api_clients[client])
 }

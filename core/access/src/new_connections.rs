@@ -95,10 +95,11 @@ fn replies(balancer: &Balancer, node: u8, spec: &LoadBalancer, client: &NewClien
         return (Odds { refused: 1, silent: 0, of: 1 }, Vec::new());
     }
     let mut odds = Odds { refused: 0, silent: 0, of: choice.len() };
+    let way = way + spec.hop_latency * 2 + balancer.queues()[usize::from(node)].wait(client.now);
     let mut servers = Vec::new();
     for key in choice {
         match balancer.reach_target(node, key, client.listening.contains(&key), client.net) {
-            Reply::Accepted(on) => servers.push((key, way + on + spec.hop_latency * 2)),
+            Reply::Accepted(on) => servers.push((key, way + on)),
             Reply::Refused => odds.refused += 1,
             Reply::Silence => odds.silent += 1,
         }

@@ -28,15 +28,17 @@ pub(crate) struct Server {
     pub(crate) view: ServerView,
     /// Number of its process.
     pub(crate) process: u32,
+    /// It adds alternatives to its answers.
+    advertises: bool,
     advertiser: Advertiser<u32>,
     refreshes: Periodic,
 }
 
 impl Server {
     /// A server whose requests have come so regularly that it reads the endpoints at even intervals from `first` on.
-    pub(crate) fn new(view: ServerView, process: u32, first: Time) -> Self {
+    pub(crate) fn new(view: ServerView, process: u32, first: Time, advertises: bool) -> Self {
         let (advertiser, refreshes) = (Advertiser::default(), Periodic::new(first, KEEP));
-        Self { view, process, advertiser, refreshes }
+        Self { view, process, advertises, advertiser, refreshes }
     }
 
     /// When it reads the endpoints next.
@@ -46,6 +48,9 @@ impl Server {
 
     /// It reads the endpoints; whether its list has changed.
     pub(crate) fn read(&mut self, endpoints: &[u32]) -> bool {
+        if !self.advertises {
+            return false;
+        }
         let before = self.advertiser.list().to_vec();
         self.advertiser.endpoints_read(endpoints.iter().copied());
         before != self.advertiser.list()

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 41] = bundle![
+static BUNDLED: [Bundled; 46] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -54,9 +54,14 @@ static BUNDLED: [Bundled; 41] = bundle![
     "plain-cluster",
     "lb-partitioned",
     "lb-tcp-health-only",
+    "lb-throttled",
+    "must-gather-in-outage",
+    "local-first",
     "apiserver-crash",
     "apiserver-rolling-restart",
     "lb-removed-after-bootstrap",
+    "outside-the-cluster-network",
+    "upgrade-skew",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

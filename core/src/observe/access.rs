@@ -118,7 +118,9 @@ impl Access {
         if !faults.is_empty() {
             return faults.join(", ");
         }
-        let is_recent = |(then, etcd, _): &&(Time, EtcdId, String)| *etcd == spec.etcd && at <= *then + BEFORE;
+        // A client that starts and finds no server: that is not etcd's doing.
+        let has_server = [had, now] != [ConnectionState::None; 2];
+        let is_recent = |(then, etcd, _): &&(Time, EtcdId, String)| has_server && *etcd == spec.etcd && at <= *then + BEFORE;
         if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
             return happened.clone();
         }
@@ -138,6 +140,13 @@ impl Access {
     ) -> Option<String> {
         let spec = &self.scenario.kube.clusters[cluster];
         let balancer = &self.scenario.load_balancers[spec.access?.balancer];
+        if let ApiClient::Further(id, _) = client
+            && !spec.api_clients[id].in_cluster_network
+            && had == ConnectionState::None
+            && spec.api_clients[id].alternatives.is_some()
+        {
+            return Some("packets from outside the cluster network to alternative services vanish".to_owned());
+        }
         let is_target = host(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
         match had {
             ConnectionState::Open { server, through: true }

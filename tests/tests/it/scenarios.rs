@@ -230,6 +230,33 @@ fn a_story_that_breaks_fails_its_expectations() {
     let noticed = "max(access[cluster=readyz].longest_s)";
     check("apiserver-rolling-restart", "/load_balancers/1/check/kind", json!("tcp"), &[noticed]);
     check("apiserver-rolling-restart", "/clusters/2/api_access/alternatives", Value::Null, &[direct]);
+    let requests =
+        |cluster: &str, clients: &str, field: &str| format!("access[cluster={cluster}][clients={clients}].requests.{field}");
+    let [timed_out, failed, slowest] = [("balancer", "timed_out"), ("alt-svc", "failed_percent"), ("alt-svc", "max_ms")]
+        .map(|(cluster, field)| requests(cluster, "operators", field));
+    check("lb-throttled", "/faults/0/for", json!("1m"), &[&timed_out, &workers("balancer"), &new_clients("balancer")]);
+    check("lb-throttled", "/clusters/1/api_access/alternatives", Value::Null, &[&failed, &slowest]);
+    let started = requests("alt-svc", "must-gather", "answered");
+    check("must-gather-in-outage", "/clusters/1/api_clients/0/start", json!("1m"), &[&started]);
+    let [lost, kept] = [requests("balancer", "collector", "connection_lost"), requests("alt-svc", "collector", "answered")];
+    check("must-gather-in-outage", "/faults/0/for", json!("1s"), &[&lost]);
+    check("must-gather-in-outage", "/clusters/1/api_access/alternatives", Value::Null, &[&kept]);
+    let [inside, plain, operator] = [("ci", "answered"), ("ci-plain", "failed_percent"), ("operator", "failed_percent")]
+        .map(|(clients, field)| requests("alt-svc", clients, field));
+    check("outside-the-cluster-network", "/clusters/0/api_clients/0/alternatives", json!("none"), &[&inside]);
+    check("outside-the-cluster-network", "/clusters/0/api_clients/1/alternatives", json!("text"), &[&plain]);
+    check("outside-the-cluster-network", "/clusters/0/api_clients/2/in_cluster_network", json!(false), &[&operator]);
+    let [hops, local, moved] = [("balancer", "p50_ms"), ("alt-svc", "p50_ms"), ("alt-svc", "max_ms")]
+        .map(|(cluster, field)| requests(cluster, "operators", field));
+    check("local-first", "/clusters/0/api_access/alternatives", json!("text"), &[&hops]);
+    check("local-first", "/clusters/1/api_access/alternatives", Value::Null, &[&local]);
+    check("local-first", "/clusters/1/api_clients/0/in_cluster_network", json!(false), &[&moved, &failed]);
+    let [old, older, mixed, new] = [("old", "operator"), ("mixed", "older-operator"), ("mixed", "operator"), ("new", "operator")]
+        .map(|(cluster, clients)| requests(cluster, clients, "failed_percent"));
+    check("upgrade-skew", "/faults/0/for", json!("1m"), &[&old]);
+    check("upgrade-skew", "/faults/1/for", json!("1m"), &[&older]);
+    check("upgrade-skew", "/clusters/1/api_access/alternatives", Value::Null, &[&mixed]);
+    check("upgrade-skew", "/clusters/2/api_access/alternatives", Value::Null, &[&new]);
     check("lb-removed-after-bootstrap", "/faults/0/at", json!("59m"), &[&workers("balancer")]);
     let (hit, unknown) =
         ("access[cluster=alt-svc][clients=kubelets of workers].affected", "count(nodes[cluster=alt-svc][ready=Unknown])");

@@ -25,7 +25,7 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 20] = [
+const FAULTS: [&str; 21] = [
     "api_server_kill",
     "api_server_stop",
     "cloud_api",
@@ -36,6 +36,7 @@ const FAULTS: [&str; 20] = [
     "lb_removed",
     "lb_stale_targets",
     "lb_tcp_health_only",
+    "lb_throttled",
     "link_degraded",
     "link_partition",
     "node_crash",

@@ -67,6 +67,11 @@ impl<A: Clone + PartialEq> Alternatives<A> {
         &self.listed
     }
 
+    /// When the list came.
+    pub(super) const fn since(&self) -> Time {
+        self.since
+    }
+
     /// The alternative with this address, if it is listed.
     pub fn get(&self, authority: &A) -> Option<&Alternative<A>> {
         self.listed.iter().find(|entry| entry.authority == *authority)

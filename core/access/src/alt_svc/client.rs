@@ -124,6 +124,14 @@ impl<A: Clone + PartialEq> Client<A> {
         &self.alternatives
     }
 
+    /// When its list is too old.
+    pub fn expires(&self) -> Option<Time> {
+        match self.rules {
+            Rules::Text { keep } if !self.alternatives.listed().is_empty() => Some(self.alternatives.since() + keep),
+            Rules::Text { .. } | Rules::Code => None,
+        }
+    }
+
     /// The alternative that answered its last request.
     pub const fn last(&self) -> Option<&A> {
         self.last.as_ref()

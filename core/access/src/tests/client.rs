@@ -138,3 +138,25 @@ fn client_of_servers_that_all_list_only_others_moves_on_with_each_request() {
     }
     assert!(tried > 0, "in none did all three lists hold at a time");
 }
+
+#[test]
+fn server_of_an_older_version_advertises_nothing_and_its_clients_are_none_the_worse() {
+    let mut raw = scenario("", r#""text""#);
+    let hosts = raw.kube.clusters[crate::testing::ID].control_plane.clone();
+    raw.kube.clusters[crate::testing::ID].not_advertising = hosts;
+    let mut bench = Bench::new(raw, 1, Stepping::FastForward);
+    bench.run(Duration::from_secs(200));
+    for (id, client) in bench.clients() {
+        // What was known at the start is forgotten: it is the balancer's again.
+        assert!(matches!(client.connection_state(), ConnectionState::Open { through: true, .. }), "{id:?}: {client:?}");
+    }
+}
+
+#[test]
+fn client_that_has_been_running_for_long_is_connected_at_the_start() {
+    for seed in 0..50 {
+        let mut bench = Bench::new(scenario(r#", "loopback": "fails""#, "null"), seed, Stepping::FastForward);
+        bench.run(Duration::from_secs(1));
+        assert!(bench.clients().all(|(_, client)| matches!(client.connection_state(), ConnectionState::Open { .. })));
+    }
+}

@@ -81,8 +81,8 @@ fn fault(number: u32) -> Fault {
         2 => partition(vec![Place::Zone(ZoneId(1)), Place::Node(NodeId(0))]),
         3 => Fault::LbTcpHealthOnly(LbTcpHealthOnly(LB)),
         4 => Fault::LbStaleTargets(LbStaleTargets(LB)),
-        5 => Fault::LbThrottled(LbThrottled { balancer: LB, bytes_per_s: 20_000 }),
-        _ => Fault::LbRemoved(LbRemoved(LB)),
+        5 => Fault::LbRemoved(LbRemoved(LB)),
+        _ => Fault::LbThrottled(LbThrottled { balancer: LB, bytes_per_s: 20_000 }),
     }
 }
 

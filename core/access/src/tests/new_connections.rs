@@ -17,11 +17,11 @@ const DEADLINE: Duration = Duration::from_secs(2);
 fn ends(bench: &Bench, from: Vantage, deadline: Duration) -> Vec<NewConnection> {
     let listening: Vec<u32> = bench.view.servers.iter().filter(|server| server.listens).map(|server| server.key).collect();
     let (net, scenario) = (&bench.net, &bench.scenario);
-    bench.access.new_connections(&NewClient { from, deadline, listening: &listening, net, scenario })
+    bench.access.new_connections(&NewClient { now: bench.now, from, deadline, listening: &listening, net, scenario })
 }
 
 /// Chance that a server accepts it in time.
-fn served(bench: &Bench, from: Vantage) -> f64 {
+pub(super) fn served(bench: &Bench, from: Vantage) -> f64 {
     let ends = ends(bench, from, DEADLINE);
     let sum: f64 = ends.iter().map(|end| end.chance).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{ends:?}");

@@ -118,6 +118,8 @@ fn throttled_balancer_makes_kubelets_late_and_a_repaired_one_no_longer() {
         bench.clients().filter(|(_, client)| is_late(client.connection_state())).count()
     };
     assert_eq!(late(&bench), 6);
+    let zone = zonefall_scenario::Vantage::Zone(zonefall_scenario::ids::ZoneId(0));
+    assert_eq!(super::new_connections::served(&bench, zone), 0.0, "new clients wait as long");
     let first = bench
         .records
         .iter()

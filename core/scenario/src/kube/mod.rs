@@ -120,6 +120,8 @@ pub struct KubeClusterSpec {
     pub shutdown_delay: Option<Duration>,
     /// How its clients reach its API servers; `None`: each the nearest that answers, or the one on its own host.
     pub access: Option<ApiAccess>,
+    /// Hosts of [`Self::control_plane`] whose API servers advertise no alternative services.
+    pub not_advertising: Vec<NodeId>,
     /// Further clients of its API, where it has [`Self::access`].
     pub api_clients: TiVec<ApiClientId, ApiClientSpec>,
     /// Its timers.

@@ -118,6 +118,10 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-default" = "as `alternatives`, or `code` without them", "x-source" = "kubernetes: by lease"))]
     pub endpoints: Option<EndpointRules>,
+    /// Hosts of the control plane whose API servers advertise no alternatives: an older version, or one whose feature gate is off.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub not_advertising: Vec<String>,
 }
 
 /// A program that asks the API of its cluster, with one process on each of its nodes: an operator, a network plugin, a debugging session.

@@ -68,6 +68,7 @@ fn a_load_balancer_is_what_its_file_says() {
     let mut raw = file(&said);
     raw["clusters"][0]["api_access"]["alternatives"] = json!("code");
     raw["clusters"][0]["api_access"]["endpoints"] = json!("text");
+    raw["clusters"][0]["api_access"]["not_advertising"] = json!(["c-control-plane-1"]);
     let scenario = scenario(&raw);
     let expected = LoadBalancer {
         name: "api-int".to_owned(),
@@ -89,7 +90,8 @@ fn a_load_balancer_is_what_its_file_says() {
     };
     assert_eq!(scenario.load_balancers.raw, [expected]);
     let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code), endpoints: EndpointRules::Text };
-    assert_eq!(scenario.kube.clusters[KubeClusterId(0)].access, Some(access));
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    assert_eq!((cluster.access, &cluster.not_advertising[..]), (Some(access), &cluster.control_plane[1..2]));
     assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
 }
 
@@ -154,6 +156,11 @@ fn mistakes_in_load_balancers_have_their_messages() {
             "/clusters/0/api_access/alternatives",
             json!("both"),
             "clusters[0].api_access.alternatives: expected `text` or `code`; found \"both\"",
+        ),
+        (
+            "/clusters/0/api_access/not_advertising",
+            json!(["bastion"]),
+            "clusters[0].api_access.not_advertising[0]: expected a host of this cluster's control plane; found \"bastion\"",
         ),
         (
             "/clusters/-",

@@ -119,6 +119,7 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
             Some(Alternatives::Code) | None => EndpointRules::Code,
         });
         spec.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints });
+        spec.not_advertising = not_advertising(ctx, &format!("clusters[{k}].api_access.not_advertising"), access, spec, topology);
         spec.api_clients =
             api_clients(ctx, &format!("clusters[{k}].api_clients"), (&cluster.api_clients, access), spec, topology);
         for host in &spec.control_plane {
@@ -129,6 +130,26 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         }
     }
     behind
+}
+
+/// Hosts whose API servers advertise no alternatives.
+fn not_advertising(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    access: &RawApiAccess,
+    cluster: &KubeClusterSpec,
+    topology: &Topology,
+) -> Vec<NodeId> {
+    let mut hosts = Vec::new();
+    for (k, name) in access.not_advertising.iter().enumerate() {
+        let path = format!("{path}[{k}]");
+        let Some(host) = topology.node_names.find(ctx, &path, name).map(NodeId::from) else { continue };
+        if !cluster.control_plane.contains(&host) {
+            ctx.error(&path, quoted(name), "a host of this cluster's control plane");
+        }
+        hosts.push(host);
+    }
+    hosts
 }
 
 /// Further clients of the API of a cluster.

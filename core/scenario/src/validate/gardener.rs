@@ -369,6 +369,7 @@ impl ShootPlacement<'_> {
             resources: entry.api_servers.resources(),
             shutdown_delay: entry.api_servers.shutdown_delay.map(|span| span.0),
             access: None,
+            not_advertising: Vec::new(),
             api_clients: TiVec::new(),
             timers,
             requests: requests.unwrap_or_default(),

@@ -178,6 +178,7 @@ impl Builder<'_, '_> {
             resources: raw.api_servers.resources(),
             shutdown_delay: raw.api_servers.shutdown_delay.map(|span| span.0),
             access: None,
+            not_advertising: Vec::new(),
             api_clients: TiVec::new(),
             timers,
             requests: Vec::new(),

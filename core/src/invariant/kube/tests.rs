@@ -117,6 +117,7 @@ fn scenario() -> Scenario {
         resources: 66,
         shutdown_delay: None,
         access: None,
+        not_advertising: Vec::new(),
         api_clients: TiVec::new(),
         timers: Timers::default(),
         requests: Vec::new(),

@@ -328,7 +328,7 @@ fn balancer_that_only_asks_for_the_port_fails_a_third_of_new_clients() {
             "{outage:?}"
         );
         assert!(unavailable_at(&misled).iter().all(|s| (99.0..105.0).contains(s)), "{:?}", unavailable_at(&misled));
-        for clause in ["etcd-1 was killed", "API server c-control-plane-1", "load balancer api-int sends new clients there"] {
+        for clause in ["etcd-1 was killed", "API server on c-control-plane-1", "load balancer api-int sends new clients there"] {
             assert!(outage.root_cause.contains(clause), "{}", outage.root_cause);
         }
         // Checks of `/readyz` find out.

@@ -85,6 +85,47 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     if dice.percent(70) {
         file["clusters"][0]["api_servers"]["shutdown_delay"] = json!(ms(dice.ms(1, 2 * MINUTE)));
     }
+    if has_balancer {
+        add_clients(file, number, length);
+    }
+}
+
+/// Further clients, whose responses may be more than the load balancer passes on.
+fn add_clients(file: &mut Value, number: u64, length: u64) {
+    let mut dice = Dice::new("further clients", number);
+    let clients = (0..dice.below(3)).map(|k| {
+        let kind = dice.pick(&["every_node", "control_plane", "workers"]);
+        let mut client = json!({"name": format!("client-{k}"), "runs_on": kind, "rate": format!("{}/min", dice.between(1, 60))});
+        let mut sometimes = |of: u64, field: &str, value: &mut dyn FnMut(&mut Dice) -> Value| {
+            if dice.percent(of) {
+                client[field] = value(&mut dice);
+            }
+        };
+        sometimes(50, "timeout", &mut |dice| json!(ms(dice.ms(100, 2 * MINUTE))));
+        sometimes(40, "response", &mut |dice| json!(format!("{}kB", dice.between(1, 300))));
+        sometimes(40, "response_sizes", &mut |_| json!("exponential"));
+        sometimes(30, "qps", &mut |dice| json!(format!("{}/min", dice.between(1, 60))));
+        sometimes(30, "requests", &mut |dice| json!(dice.between(1, 200)));
+        sometimes(30, "start", &mut |dice| json!(ms(dice.below(length - MINUTE))));
+        sometimes(30, "alternatives", &mut |dice| json!(dice.pick(&["none", "text", "code"])));
+        sometimes(10, "in_cluster_network", &mut |_| json!(false));
+        client
+    });
+    file["clusters"][0]["api_clients"] = clients.collect();
+    if dice.percent(30) {
+        let fault = json!({
+            "kind": "lb_throttled", "balancer": NAME, "bandwidth": format!("{}kB/s", dice.between(1, 300)),
+            "at": ms(dice.between(MINUTE, length - MINUTE)), "for": ms(dice.ms(500, 20 * MINUTE)),
+        });
+        file["faults"].as_array_mut().expect("they were added before").push(fault);
+    }
+    if dice.percent(20) {
+        file["clusters"][0]["api_access"]["endpoints"] = json!(dice.pick(&["text", "code"]));
+    }
+    if dice.percent(20) {
+        let host = format!("{}-control-plane-0", text(&file["clusters"][0]["name"]));
+        file["clusters"][0]["api_access"]["not_advertising"] = json!([host]);
+    }
 }
 
 /// The world of a number without Gardener, if it has a load balancer then: small, so that many can be simulated.

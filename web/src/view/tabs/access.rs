@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{AccessReport, ClientOutageReport, Report};
+use zonefall_core::report::{AccessReport, ClientOutageReport, ClientRequestsReport, Report};
 use zonefall_core::scenario::text::count;
 
 use super::bars::{Bars, HEAD};
@@ -74,6 +74,7 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
             </div>
             <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
                 if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
+                { for of.requests.as_ref().map(|requests| html! { <p data-testid="client-requests">{ sum(requests) }</p> }) }
                 { outages(of, props) }
             </div>
         </div>
@@ -82,6 +83,24 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
 
 fn name(of: &AccessReport) -> String {
     format!("{}: {}", of.cluster, of.clients)
+}
+
+/// The requests of a kind of clients, in a sentence.
+fn sum(requests: &ClientRequestsReport) -> String {
+    let ended = [
+        (requests.answered, "answered"),
+        (requests.errors, "errors"),
+        (requests.connection_lost, "lost with their connection"),
+        (requests.timed_out, "timed out"),
+        (requests.in_flight, "in flight"),
+    ];
+    let ended: Vec<String> =
+        ended.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{} {what}", count(*number))).collect();
+    let latency = match (requests.p50_ms, requests.p99_ms) {
+        (Some(p50), Some(p99)) => format!("; half answered within {}, 99 % within {}", length(p50 / 1e3), length(p99 / 1e3)),
+        _ => String::new(),
+    };
+    format!("Requests: {}{latency}.", if ended.is_empty() { "none yet".to_owned() } else { ended.join(", ") })
 }
 
 /// Outages as a table; each is a way to its moment.
@@ -185,6 +204,7 @@ mod tests {
             total_s: 35.0,
             connections: 0,
             via_load_balancer: 0,
+            requests: None,
         };
         assert_eq!(affected(&of), [(10.0, 1), (10.0, 2), (20.0, 1), (20.0, 2), (25.0, 1), (30.0, 0)]);
         let axis = Axis { range: Range { from_s: 0.0, to_s: 100.0 }, left: 0.0, right: 100.0, gutter: 0.0 };

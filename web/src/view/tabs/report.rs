@@ -186,6 +186,14 @@ fn kubernetes(report: &Report) -> Html {
         let opened = [of.connections, of.via_load_balancer].map(count);
         [of.cluster.clone(), of.clients.clone(), affected].into_iter().chain(times).chain(opened).collect()
     });
+    let requests = report.access.iter().filter_map(|of| {
+        let requests = of.requests.as_ref()?;
+        let ended =
+            [requests.answered, requests.errors, requests.connection_lost, requests.timed_out, requests.in_flight].map(count);
+        let time = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), |ms| length(ms / 1e3));
+        let latency = [requests.p50_ms, requests.p99_ms, requests.max_ms].map(time);
+        Some([of.cluster.clone(), of.clients.clone()].into_iter().chain(ended).chain(latency).collect())
+    });
     let idle = report.api.iter().flat_map(|(name, api)| {
         api.no_leader
             .iter()
@@ -219,6 +227,18 @@ fn kubernetes(report: &Report) -> Html {
         [s.service.clone(), s.cluster.clone(), s.endpoints.to_string()].into_iter().chain(times).collect()
     });
     let listed = ["Service", "Cluster", "Endpoints", "Unavailable for", "No endpoint for", "Dead endpoints listed for"];
+    let asked = [
+        "Cluster",
+        "Clients",
+        "Answered",
+        "Errors",
+        "Connection lost",
+        "Timed out",
+        "In flight",
+        "Median",
+        "99th percentile",
+        "Longest",
+    ];
     let longest = ["Component", "Namespace", "Cluster", "Lost", "Recovered", "Detected", "Scheduled", "Ready", "Unavailable for"];
     html! {
         <>
@@ -226,6 +246,7 @@ fn kubernetes(report: &Report) -> Html {
             { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For", "Root cause"], outages) }
             { rows("Unavailable APIs for clients elsewhere", &["Cluster", "Clients in", "Reads", "Writes"], apart) }
             { rows("Clients of APIs", &["Cluster", "Clients", "Affected", "Longest outage", "Total", "New connections", "Via load balancer"], clients) }
+            { rows("Requests of clients of APIs", &asked, requests) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }
             { rows("Orphaned containers (still running after their pod was deleted)", &["Pod", "Namespace", "Cluster", "From", "For"], orphaned) }
             { rows("Services", &listed, services) }

@@ -1,0 +1,89 @@
+//! Further clients of a cluster's API: which run, and what their requests make of the load balancer's queues.
+
+use super::{ApiView, ClusterAccess};
+use crate::client::RequestTimings;
+use crate::ctx::AccessCtx;
+use crate::event::AccessEvent;
+use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ApiClient;
+use zonefall_network::{HostId, Network};
+use zonefall_scenario::Scenario;
+use zonefall_scenario::access::ApiClientSpec;
+use zonefall_scenario::ids::{ApiClientId, KubeClusterId, NodeId};
+
+/// Time-out of requests that have none: longer than any run.
+const ENDLESS: Duration = Duration::from_secs(100 * 366 * 86_400);
+
+/// Responses that wait for so long at the balancer may come too late for kubelets and components.
+const BACKLOG: Duration = Duration::from_millis(500);
+
+/// How often clients are looked at while responses wait.
+const BACKLOG_PERIOD: Duration = Duration::from_secs(1);
+
+impl ClusterAccess {
+    /// Requests of a further client that are not over.
+    pub fn in_flight(&self, client: ApiClientId) -> u64 {
+        let own = |id: &ApiClient| matches!(id, ApiClient::Further(other, _) if *other == client);
+        self.requests.iter().filter(|(id, _)| own(id)).map(|(_, requests)| requests.in_flight() as u64).sum()
+    }
+
+    /// Looks at clients again while responses wait for so long at the balancer that requests may time out.
+    pub(super) fn watch_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
+        if self.backlog_timer.deadline().is_none() && self.balancer.longest_wait(ctx.now) >= BACKLOG {
+            let at = ctx.now + BACKLOG_PERIOD;
+            let generation = self.backlog_timer.arm(at);
+            ctx.out.schedule(at, (self.cluster, AccessEvent::Backlog { generation }));
+        }
+    }
+
+    /// Queues the starts of further clients that do not run from the start.
+    pub(super) fn expect_starts(&mut self, ctx: &mut AccessCtx<'_>) {
+        for (client, spec) in ctx.scenario.kube.clusters[self.cluster].api_clients.iter_enumerated() {
+            if spec.start > Duration::ZERO {
+                for node in &spec.nodes {
+                    let (id, at) = (ApiClient::Further(client, *node), Time::ZERO + spec.start);
+                    let generation = self.client_timers.entry(id).or_default().arm(at);
+                    ctx.out.schedule(at, (self.cluster, AccessEvent::Client { client: id, generation }));
+                }
+            }
+        }
+    }
+
+    /// Further clients that run: on nodes of the cluster while those do.
+    pub(super) fn further_clients(&self, view: &ApiView, ctx: &AccessCtx<'_>) -> Vec<(ApiClient, HostId)> {
+        let cluster = &ctx.scenario.kube.clusters[self.cluster];
+        let runs = |node: NodeId| {
+            let host = Network::host_of(node);
+            let is_node = cluster.nodes.iter().any(|other| other.node == node);
+            let has_kubelet = || view.clients.iter().any(|(id, on)| matches!(id, ApiClient::Kubelet(_)) && *on == host);
+            ctx.net.is_powered(host) && (!is_node || has_kubelet())
+        };
+        let started = cluster.api_clients.iter_enumerated().filter(|(_, spec)| Time::ZERO + spec.start <= ctx.now);
+        let all = started.flat_map(|(client, spec)| spec.nodes.iter().map(move |node| (client, *node)));
+        let running = all.filter(|(client, node)| !self.done.contains(&ApiClient::Further(*client, *node)) && runs(*node));
+        running.map(|(client, node)| (ApiClient::Further(client, node), Network::host_of(node))).collect()
+    }
+}
+
+/// Requests of a program: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its lease client is the
+/// interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
+pub(super) fn request_timings(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> RequestTimings {
+    let timers = &scenario.kube.clusters[cluster].timers;
+    match client {
+        ApiClient::Kubelet(_) => RequestTimings { period: timers.lease_renewal, timeout: timers.lease_renewal },
+        ApiClient::Candidate(..) => {
+            let timings = timers.leader_election();
+            RequestTimings { period: timings.retry_period, timeout: timings.request_timeout() }
+        }
+        ApiClient::Further(id, _) => {
+            let spec = &scenario.kube.clusters[cluster].api_clients[id];
+            RequestTimings { period: spec.rate.interval(), timeout: spec.timeout.unwrap_or(ENDLESS) }
+        }
+    }
+}
+
+/// What the file says of a further client.
+pub(super) fn further(id: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> Option<&ApiClientSpec> {
+    let ApiClient::Further(client, _) = id else { return None };
+    Some(&scenario.kube.clusters[cluster].api_clients[client])
+}
