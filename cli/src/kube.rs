@@ -154,6 +154,7 @@ fn access(report: &Report, page: &Page) -> String {
         let cause = longest.map_or_else(|| "-".to_owned(), |time| format!("{} at {}", time.cause, clock(time.from_s)));
         let affected = format!("{} of {}", of.affected, of.count);
         let opened = format!("{} ({})", of.connections, of.via_load_balancer);
+        let now: Vec<String> = of.per_server.values().map(ToString::to_string).collect();
         vec![
             of.cluster.clone(),
             of.clients.clone(),
@@ -161,12 +162,21 @@ fn access(report: &Report, page: &Page) -> String {
             text::seconds(of.longest_s),
             text::seconds(of.total_s),
             opened,
+            now.join(" / "),
             cause,
         ]
     };
-    let head =
-        ["cluster", "clients", "affected", "longest outage", "total", "new connections (via balancer)", "cause of the longest"];
-    table(page, head, report.access.iter().map(row).collect(), &[2, 3, 4, 5])
+    let head = [
+        "cluster",
+        "clients",
+        "affected",
+        "longest outage",
+        "total",
+        "new connections (via balancer)",
+        "per server at the end",
+        "cause of the longest",
+    ];
+    table(page, head, report.access.iter().map(row).collect(), &[2, 3, 4, 5, 6])
 }
 
 /// Requests of further clients.

@@ -87,7 +87,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("longest outage of an API client", "s", &|_, r| r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)),
         number("new connections of API clients", "", &|_, r| connections(r)),
         number("failed requests of API clients", "", &|_, r| failed(r)),
-        number("slowest 1 % of requests of API clients", "ms", &|_, r| slowest(r)),
+        number("99th percentile of requests, slowest API client", "ms", &|_, r| slowest(r)),
     ];
     rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
     rows.extend(

@@ -20,6 +20,7 @@ use crate::connection::{ClientCtx, Connection};
 use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::requests::Link;
+use zonefall_kernel::dist::scale;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::Route;
@@ -70,6 +71,8 @@ pub(crate) struct RequestTimings {
     pub(crate) period: Duration,
     /// A request without a response fails after this time.
     pub(crate) timeout: Duration,
+    /// Mean time after which its server closes a connection (GOAWAY); `None`: it does not.
+    pub(crate) goaway: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
@@ -116,6 +119,14 @@ pub(crate) struct Client {
     selector: Option<Selector<Address>>,
     state: State,
     failures: u32,
+    /// It learns of alternatives when a request of it is answered, not when it has connected.
+    learns_from_answers: bool,
+    /// It is connected to the original host, and no request has been answered there.
+    is_cold: bool,
+    /// When the server closes its connection (GOAWAY).
+    goes_away: Option<Time>,
+    /// Its last connection was closed by the server, which still answers what is in flight.
+    is_graceful: bool,
     /// How often it has moved to a server that was listed to it, all at this time.
     moves: (Time, u32),
     draws: Stream,
@@ -135,7 +146,31 @@ impl Client {
         now: Time,
     ) -> Self {
         let jitter = Duration::from_nanos(1 + draws.draw(0).below(MAX_JITTER.as_nanos() - 1));
-        Self { host, timings, selector, state: State::Waits(now), failures: 0, moves: (now, 0), draws, drawn: 0, jitter }
+        Self {
+            host,
+            timings,
+            selector,
+            state: State::Waits(now),
+            failures: 0,
+            learns_from_answers: false,
+            is_cold: false,
+            goes_away: None,
+            is_graceful: false,
+            moves: (now, 0),
+            draws,
+            drawn: 0,
+            jitter,
+        }
+    }
+
+    /// Whether it learns of alternatives when a request of it is answered, not when it has connected.
+    pub(crate) const fn learns_from_answers(&mut self, learns: bool) {
+        self.learns_from_answers = learns;
+    }
+
+    /// A request has been answered.
+    pub(crate) const fn answered(&mut self) {
+        self.is_cold = false;
     }
 
     /// Host that it runs on.
@@ -215,12 +250,15 @@ impl Client {
 
     /// Servers, paths or the balancer may have changed, or something is due.
     pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
+        self.is_graceful = false;
         match &self.state {
             State::Open { attempt, connection, advertises, .. } => {
                 let (attempt, connection, advertises) = (*attempt, *connection, *advertises);
+                let is_over = self.goes_away.is_some_and(|at| at <= ctx.now);
                 match ctx.state(self.host, connection) {
-                    Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
-                    Reply::Refused => {
+                    Reply::Accepted(way) if !is_over => self.connected(attempt, connection, way, ctx),
+                    reply @ (Reply::Accepted(_) | Reply::Refused) => {
+                        self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
                         self.renew_list(attempt, advertises, ctx.now);
                         self.reconnect(ctx);
                     }
@@ -255,7 +293,7 @@ impl Client {
         let (wait, answers, advertises) = (ctx.wait(connection), server.view.answers, !listed.is_empty());
         self.state = State::Open { attempt, connection, way, wait, answers, advertises };
         self.failures = 0;
-        let Some(selector) = &mut self.selector else { return };
+        let Some(selector) = self.selector.as_mut().filter(|_| !self.is_cold) else { return };
         let is_local = |address: &Address| is_on(self.host, *address, ctx);
         let listed = (!listed.is_empty()).then_some(listed);
         selector.answered(&attempt, Answer::Response { listed }, ctx.now, is_local);
@@ -327,7 +365,12 @@ impl Client {
     fn dialled(&mut self, attempt: Attempt<Address>, reply: Reply<Connection>, dial: Option<Dial>, ctx: &ClientCtx<'_>) {
         match (reply, dial) {
             (Reply::Accepted(connection), _) => match ctx.state(self.host, connection) {
-                Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
+                Reply::Accepted(way) => {
+                    self.is_cold = self.learns_from_answers && !attempt.is_alternative;
+                    let mean = self.timings.goaway;
+                    self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
+                    self.connected(attempt, connection, way, ctx);
+                }
                 Reply::Refused | Reply::Silence => self.fail(attempt, false, ctx),
             },
             (Reply::Refused, Some(mut dial)) if dial.nodes.len() > 1 => {
@@ -398,8 +441,19 @@ impl Client {
         self.state = State::Waits(ctx.now + wait.min(MAX_BACK_OFF) + self.jitter);
     }
 
+    /// Whether the requests that are in flight are answered though the connection has been closed with the last update.
+    pub(crate) const fn is_graceful(&self) -> bool {
+        self.is_graceful
+    }
+
     /// When its next timer fires.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
+        let goes_away = self.goes_away.filter(|_| matches!(self.state, State::Open { .. }));
+        self.next_step(now).into_iter().chain(goes_away).min()
+    }
+
+    /// The same, but for connections that servers close.
+    fn next_step(&self, now: Time) -> Option<Time> {
         match &self.state {
             State::Open { .. } if self.moves.1 == MOST_MOVES => Some(self.moves.0 + self.timings.period + self.jitter),
             State::Open { attempt, advertises: false, .. } if attempt.is_alternative => {

@@ -14,7 +14,7 @@ use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
 use crate::new_connections::new_connections;
-use crate::record::{AccessRecord, ConnectionState};
+use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::{Balancer, Checked};
@@ -35,8 +35,9 @@ const KEEP: Duration = Duration::from_secs(70);
 /// Entities of draws beyond all keys of servers and nodes.
 const SERVERS: u64 = 1 << 40;
 
-/// Entities of the draws of further clients' requests.
-const REQUESTS: u64 = 1 << 41;
+/// Entities of the draws of further clients, and of their requests.
+const FURTHER: u64 = 1 << 41;
+const REQUESTS: u64 = 1 << 42;
 
 /// The API servers of a cluster and their clients, as Kubernetes has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,8 +66,10 @@ pub struct ClusterAccess {
     client_timers: BTreeMap<ApiClient, Timer>,
     /// Processes of servers started so far.
     processes: u32,
-    /// Clients started so far.
+    /// Kubelets and components started so far.
     joined: u64,
+    /// Further clients started so far.
+    further_joined: u64,
     /// Requests of further clients that run.
     pub(crate) requests: BTreeMap<ApiClient, Requests>,
     /// Further clients that have made all their requests.
@@ -98,6 +101,7 @@ impl ClusterAccess {
             client_timers: BTreeMap::new(),
             processes: 0,
             joined: 0,
+            further_joined: 0,
             requests: BTreeMap::new(),
             done: BTreeSet::new(),
             backlog_timer: Timer::new(),
@@ -235,6 +239,7 @@ impl ClusterAccess {
                 if self.backlog_timer.fires(generation) {
                     self.new_connections_changed(ctx);
                     self.update_clients(ctx);
+                    self.watch_rest_of_backlog(ctx);
                 }
             }
             AccessEvent::Refresh { server, generation } => {
@@ -312,28 +317,29 @@ impl ClusterAccess {
     fn join_clients(&mut self, view: &ApiView, is_new: bool, ctx: &mut AccessCtx<'_>) {
         let mut running = view.clients.clone();
         running.append(&mut self.further_clients(view, ctx));
-        let gone: Vec<ApiClient> =
-            self.clients.iter().filter(|(id, client)| !running.contains(&(**id, client.host()))).map(|(id, _)| *id).collect();
+        let known: BTreeSet<(ApiClient, HostId)> = running.iter().copied().collect();
+        let is_gone = |(id, client): &(&ApiClient, &Client)| !known.contains(&(**id, client.host()));
+        let gone: Vec<ApiClient> = self.clients.iter().filter(is_gone).map(|(id, _)| *id).collect();
         for id in gone {
             self.client_stopped(id, ctx);
         }
         for (id, host) in running {
             if !self.clients.contains_key(&id) {
-                self.joined += 1;
                 let further = further(id, self.cluster, ctx.scenario);
-                if let Some(spec) = further {
-                    let requests = Requests::new(self.draws(REQUESTS + self.joined), spec, ctx.now);
+                let draws = if let Some(spec) = further {
+                    self.further_joined += 1;
+                    let requests = Requests::new(self.draws(REQUESTS + self.further_joined), spec, ctx.now);
                     self.requests.insert(id, requests);
-                }
+                    self.draws(FURTHER + self.further_joined)
+                } else {
+                    self.joined += 1;
+                    self.draws(self.joined)
+                };
                 let rules = further.map_or(self.access.alternatives, |spec| spec.alternatives);
                 let selector = rules.map(|rules| self.selector(rules, host, is_new, ctx));
-                let client = Client::new(
-                    host,
-                    request_timings(id, self.cluster, ctx.scenario),
-                    selector,
-                    self.draws(self.joined),
-                    ctx.now,
-                );
+                let timings = request_timings(id, self.cluster, ctx.scenario);
+                let mut client = Client::new(host, timings, selector, draws, ctx.now);
+                client.learns_from_answers(further.is_some());
                 self.clients.insert(id, client);
                 self.update_client(id, ctx);
                 if self.connection_state(id) == ConnectionState::None {
@@ -389,7 +395,10 @@ impl ClusterAccess {
         let mut due = None;
         if let Some((spec, requests)) = further {
             let link = client.link();
-            requests.update(spec, link, balancer.queues_mut(), ctx.now, &mut |result, after| {
+            requests.update(spec, (link, client.is_graceful()), balancer.queues_mut(), ctx.now, &mut |result, after| {
+                if result == RequestResult::Answered {
+                    client.answered();
+                }
                 ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
             });
             if requests.is_done(spec) {
@@ -397,7 +406,7 @@ impl ClusterAccess {
                 self.done.insert(id);
                 return self.client_stopped(id, ctx);
             }
-            due = requests.next_due(spec, link);
+            due = requests.next_due(spec);
         } else if client.route() != route && !ctx.routes_changed.contains(cluster) {
             ctx.routes_changed.push(*cluster);
         }
@@ -410,7 +419,11 @@ impl ClusterAccess {
 
     fn client_stopped(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         self.clients.remove(&id);
-        self.requests.remove(&id);
+        if let Some(requests) = self.requests.remove(&id) {
+            requests.stop(ctx.now, &mut |result, after| {
+                ctx.out.record((self.cluster, AccessRecord::Request { client: id, result, after }));
+            });
+        }
         self.client_timers.entry(id).or_default().cancel();
         ctx.out.record((self.cluster, AccessRecord::ClientStopped(id)));
     }

@@ -40,6 +40,12 @@ impl ClientCtx<'_> {
         connection.through.map_or(Duration::ZERO, |node| self.balancer.queues()[usize::from(node)].wait(self.now))
     }
 
+    /// Whether the server of a connection closes it in order: it answers what is in flight.
+    pub(crate) fn drains(&self, connection: Connection) -> bool {
+        let server = self.servers.get(&connection.server);
+        server.is_some_and(|server| server.process == connection.process && !server.view.listens)
+    }
+
     /// Time of the way from a host to a server and back.
     fn straight(&self, from: HostId, key: u32) -> Reply<Duration> {
         match self.balancer.host(key) {
@@ -82,7 +88,7 @@ impl ClientCtx<'_> {
     /// A client on a host dials the original host where that has no [addresses](Self::addresses).
     pub(crate) fn dial_without_addresses(&self, from: HostId) -> Reply<Connection> {
         let own = self.balancer.on_host(from).filter(|_| self.spec.loopback == Loopback::StaysOnHost);
-        own.map_or(Reply::Refused, |key| self.dial_server(from, key))
+        own.map_or(Reply::Refused, |key| self.connect(self.straight(from, key), key, None))
     }
 
     /// A client on a host dials a node of the balancer.

@@ -10,7 +10,7 @@
 //!
 //! [`balancer`] and [`alt_svc`] hold rules: pure functions and small state machines that know the current time as an argument, and neither
 //! hosts nor paths. [`cluster::ClusterAccess`] simulates the load balancer and all clients of one cluster; [`Access`] implements the port
-//! [`ApiPath`] of Kubernetes. No request is simulated: a client has an open connection, or one that has fallen silent, or dials, or waits to
+//! [`ApiPath`] of Kubernetes. Requests of kubelets and components are not simulated: such a client has an open connection, or one that has fallen silent, or dials, or waits to
 //! dial again. It moves on when servers, paths or the health of the balancer's targets change, and when a timer fires.
 
 pub mod alt_svc;

@@ -1,4 +1,6 @@
-//! Bytes that queue at a node of a load balancer: first in, first out, at a bandwidth that may change.
+//! Bytes that queue at a node of a load balancer: first in, first out, at a bandwidth that may change. A balancer of layer 4 knows no
+//! requests: responses that a client no longer waits for pass like any other. (An API server would drop what it has not sent yet of them;
+//! here it has sent all.)
 //!
 //! ```text
 //!  response --> [ position 4000 | 3000 | 2000 ] --bandwidth--> client      passed: 1000
@@ -18,7 +20,9 @@ pub(crate) struct Position(u128);
 pub(crate) struct Queue {
     /// Bytes per second; `None`: no limit.
     bandwidth: Option<u64>,
-    /// When `passed` was so much.
+    /// Number of changes of the bandwidth.
+    changes: u32,
+    /// Time of `passed`.
     at: Time,
     passed: u128,
     /// End of the last response.
@@ -41,7 +45,13 @@ impl Queue {
     /// The bandwidth changes: what is queued passes at the new one.
     pub(crate) fn set_bandwidth(&mut self, bandwidth: Option<u64>, now: Time) {
         (self.passed, self.at) = (self.passed(now), now);
+        self.changes += u32::from(bandwidth != self.bandwidth);
         self.bandwidth = bandwidth;
+    }
+
+    /// Number of changes of the bandwidth.
+    pub(crate) const fn changes(&self) -> u32 {
+        self.changes
     }
 
     /// A response joins the queue.

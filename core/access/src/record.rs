@@ -32,7 +32,7 @@ pub enum AccessRecord {
     Request {
         /// The client.
         client: ApiClient,
-        /// What came of it.
+        /// Its result.
         result: RequestResult,
         /// Time since the client made it.
         after: Duration,
@@ -49,7 +49,7 @@ traced! { enum AccessRecord {
     Done(client) = 4,
 } }
 
-/// What comes of a request.
+/// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestResult {
     /// An API server answered it.

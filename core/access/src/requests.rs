@@ -40,6 +40,8 @@ struct Sent {
     request: Request,
     result: RequestResult,
     arrival: Arrival,
+    /// Its connection is silent: the response does not arrive before packets pass again.
+    is_silent: bool,
 }
 
 /// When the response to a request arrives.
@@ -53,8 +55,6 @@ enum Arrival {
         leaves: Time,
         way: Duration,
     },
-    /// It does not: the connection is silent.
-    Never,
 }
 
 /// The requests of one process.
@@ -68,6 +68,10 @@ pub(crate) struct Requests {
     /// When the token bucket would be full again, plus one token (the theoretical arrival time of the generic cell rate algorithm).
     full: Time,
     waiting: VecDeque<Request>,
+    /// Number of these, the first ones, that have taken a token.
+    admitted: usize,
+    /// Number of changes of bandwidth that the times of responses take into account.
+    changes: u32,
     /// Requests sent over `connection`, in order.
     sent: VecDeque<Sent>,
     connection: Option<Connection>,
@@ -83,6 +87,8 @@ impl Requests {
             next: now,
             full: Time::ZERO,
             waiting: VecDeque::new(),
+            admitted: 0,
+            changes: 0,
             sent: VecDeque::new(),
             connection: None,
             failures: 0,
@@ -94,7 +100,7 @@ impl Requests {
     /// Time until the next request.
     fn gap(&self, spec: &ApiClientSpec) -> Duration {
         let drawn = -libm::log(self.draws.draw(2 * self.made).unit_open());
-        Duration::from_nanos(1 + (spec.rate.interval().as_nanos() as f64 * drawn) as u64)
+        Duration::from_nanos(((spec.rate.interval().as_nanos() as f64 * drawn) as u64).saturating_add(1))
     }
 
     fn bytes(&self, spec: &ApiClientSpec) -> u64 {
@@ -128,35 +134,48 @@ impl Requests {
         self.waiting.len() + self.sent.len()
     }
 
-    /// Moves on to `now`. Calls `over` for each request that is over then, with the time since it was made.
+    /// Moves on to `now`. `is_graceful`: the connection before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
     pub(crate) fn update(
         &mut self,
         spec: &ApiClientSpec,
-        link: Link,
+        (link, is_graceful): (Link, bool),
         queues: &mut [Queue],
         now: Time,
         over: &mut dyn FnMut(RequestResult, Duration),
     ) {
         let mut end = |request: Request, result| over(result, now.since(request.made));
-        self.sent.iter_mut().for_each(|sent| sent.arrival.adapt(queues, now));
-        while let Some(sent) = self.sent.pop_front_if(|sent| sent.arrival.time().is_some_and(|at| at <= now)) {
+        let changes = queues.iter().map(Queue::changes).sum();
+        if std::mem::replace(&mut self.changes, changes) != changes {
+            self.sent.iter_mut().for_each(|sent| sent.arrival.adapt(queues, now));
+        }
+        while let Some(sent) = self.sent.pop_front_if(|sent| sent.time().is_some_and(|at| at <= now)) {
             end(sent.request, sent.result);
         }
-        self.follow(spec, link, now, &mut end);
+        self.follow(spec, (link, is_graceful), now, &mut end);
         if let Some(timeout) = spec.timeout {
-            self.sent.retain(|sent| keep(sent.request, timeout, now, &mut end));
-            self.waiting.retain(|request| keep(*request, timeout, now, &mut end));
+            // Both are in the order in which requests were made.
+            let is_late = |request: &Request| request.made + timeout <= now;
+            while let Some(sent) = self.sent.pop_front_if(|sent| is_late(&sent.request)) {
+                end(sent.request, RequestResult::TimedOut);
+            }
+            while let Some(request) = self.waiting.pop_front_if(|request| is_late(request)) {
+                self.admitted = self.admitted.saturating_sub(1);
+                end(request, RequestResult::TimedOut);
+            }
         }
         while self.next <= now && !self.is_exhausted(spec) {
             self.waiting.push_back(Request { made: self.next, bytes: self.bytes(spec) });
             self.made += 1;
             self.next += self.gap(spec);
         }
-        let Link::Open(connection, way, answers) = link else { return };
-        while let Some(request) = self.waiting.pop_front_if(|_| self.full <= now + allowance(spec.limit)) {
+        while self.admitted < self.waiting.len() && self.full <= now + allowance(spec.limit) {
+            self.admitted += 1;
             if let Some(limit) = spec.limit {
                 self.full = self.full.max(now) + limit.qps.interval();
             }
+        }
+        let Link::Open(connection, way, answers) = link else { return };
+        for request in self.waiting.drain(..self.admitted) {
             let arrival = match connection.through {
                 Some(node) => {
                     let queue = &mut queues[usize::from(node)];
@@ -166,21 +185,37 @@ impl Requests {
                 None => Arrival::At(now + way),
             };
             let result = if answers { RequestResult::Answered } else { RequestResult::Error };
-            self.sent.push_back(Sent { request, result, arrival });
+            self.sent.push_back(Sent { request, result, arrival, is_silent: false });
         }
+        self.admitted = 0;
+    }
+
+    /// The process ends, and with it what is under way.
+    pub(crate) fn stop(self, now: Time, over: &mut dyn FnMut(RequestResult, Duration)) {
+        let left = self.sent.into_iter().map(|sent| sent.request).chain(self.waiting);
+        left.for_each(|request| over(RequestResult::ConnectionLost, now.since(request.made)));
     }
 
     /// What becomes of requests where the connection has changed.
-    fn follow(&mut self, spec: &ApiClientSpec, link: Link, now: Time, end: &mut dyn FnMut(Request, RequestResult)) {
+    fn follow(
+        &mut self,
+        spec: &ApiClientSpec,
+        (link, is_graceful): (Link, bool),
+        now: Time,
+        end: &mut dyn FnMut(Request, RequestResult),
+    ) {
         let connection = match link {
             Link::Open(connection, ..) | Link::Silent(connection) => Some(connection),
             Link::Closed(_) => None,
         };
         if connection != self.connection {
             self.connection = connection;
-            for sent in std::mem::take(&mut self.sent).into_iter().rev() {
+            // What a server still answers goes on beside the new connection.
+            let lost = if is_graceful { VecDeque::new() } else { std::mem::take(&mut self.sent) };
+            for sent in lost.into_iter().rev() {
                 if spec.alternatives.is_some() {
                     self.waiting.push_front(sent.request);
+                    self.admitted += 1;
                 } else {
                     end(sent.request, RequestResult::ConnectionLost);
                 }
@@ -189,40 +224,50 @@ impl Requests {
         match link {
             Link::Open(_, way, _) => {
                 self.failures = 0;
-                for sent in &mut self.sent {
-                    if let Arrival::Never = sent.arrival {
-                        sent.arrival = Arrival::At(now + way);
-                    }
+                for sent in self.sent.iter_mut().filter(|sent| sent.is_silent) {
+                    sent.is_silent = false;
+                    sent.arrival.not_before(now, way);
                 }
             }
-            Link::Silent(_) => self.sent.iter_mut().for_each(|sent| sent.arrival = Arrival::Never),
+            Link::Silent(_) => self.sent.iter_mut().for_each(|sent| sent.is_silent = true),
             Link::Closed(failures) => {
                 if failures > std::mem::replace(&mut self.failures, failures) {
                     self.waiting.drain(..).for_each(|request| end(request, RequestResult::ConnectionLost));
+                    self.admitted = 0;
                 }
             }
         }
     }
 
     /// When something is due next.
-    pub(crate) fn next_due(&self, spec: &ApiClientSpec, link: Link) -> Option<Time> {
+    pub(crate) fn next_due(&self, spec: &ApiClientSpec) -> Option<Time> {
         let made = (!self.is_exhausted(spec)).then_some(self.next);
-        let arrival = self.sent.front().and_then(|sent| sent.arrival.time());
+        let arrival = self.sent.front().and_then(Sent::time);
         let oldest = [self.waiting.front(), self.sent.front().map(|sent| &sent.request)];
         let expires = spec.timeout.and_then(|timeout| oldest.into_iter().flatten().map(|request| request.made + timeout).min());
-        let is_open = matches!(link, Link::Open(..));
-        let token =
-            (is_open && !self.waiting.is_empty()).then(|| Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit)));
+        let waits = self.admitted < self.waiting.len();
+        let token = waits.then(|| Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit)));
         [made, arrival, expires, token].into_iter().flatten().min()
     }
 }
 
+impl Sent {
+    /// When its response arrives.
+    fn time(&self) -> Option<Time> {
+        let at = match self.arrival {
+            Arrival::At(at) => at,
+            Arrival::Queued { leaves, way, .. } => leaves + way,
+        };
+        (!self.is_silent).then_some(at)
+    }
+}
+
 impl Arrival {
-    fn time(self) -> Option<Time> {
+    /// Packets pass again: what has left the queue since is sent once more.
+    fn not_before(&mut self, now: Time, over: Duration) {
         match self {
-            Self::At(at) => Some(at),
-            Self::Queued { leaves, way, .. } => Some(leaves + way),
-            Self::Never => None,
+            Self::At(at) => *at = now + over,
+            Self::Queued { leaves, way, .. } => (*leaves, *way) = ((*leaves).max(now), over),
         }
     }
 
@@ -234,15 +279,6 @@ impl Arrival {
             *leaves = queues[usize::from(*node)].leaves(*position);
         }
     }
-}
-
-/// Whether a request may still wait; otherwise it ends.
-fn keep(request: Request, timeout: Duration, now: Time, end: &mut dyn FnMut(Request, RequestResult)) -> bool {
-    let is_in_time = now < request.made + timeout;
-    if !is_in_time {
-        end(request, RequestResult::TimedOut);
-    }
-    is_in_time
 }
 
 /// How far a token may be taken in advance.

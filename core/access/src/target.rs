@@ -46,7 +46,7 @@ pub struct Balancer {
     faults: Vec<(FaultId, Fault)>,
     /// Bytes per second of each node without faults; `None`: no limit.
     bandwidth: Option<u64>,
-    /// What each node has still to pass on.
+    /// The queue of each node.
     queues: Vec<Queue>,
 }
 
@@ -65,12 +65,12 @@ impl Balancer {
         Self { id, nodes, targets, hosts, faults: Vec::new(), bandwidth: spec.bandwidth, queues }
     }
 
-    /// What each node has still to pass on.
+    /// The queue of each node.
     pub(crate) fn queues(&self) -> &[Queue] {
         &self.queues
     }
 
-    /// What each node has still to pass on.
+    /// The queue of each node.
     pub(crate) fn queues_mut(&mut self) -> &mut [Queue] {
         &mut self.queues
     }

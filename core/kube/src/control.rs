@@ -13,8 +13,9 @@ use zonefall_kernel::timer::Timer;
 use zonefall_network::process::StopReason;
 use zonefall_network::{HostId, Network};
 
-/// From the end of the shutdown delay until an API server on a host has exited: Go's HTTP/2 server waits 1 s for its clients to reply to
-/// GOAWAY, so that `apiserver/pkg/server/genericapiserver.go` plans 2 s for that.
+/// From the end of the shutdown delay until an API server on a host has exited; assumed. (Go's HTTP/2 server waits 1 s for its clients to
+/// reply to GOAWAY; with `--shutdown-send-retry-after` `apiserver/pkg/server/genericapiserver.go` plans 2 s for that. Without, a server
+/// waits for requests in flight, up to their timeout.)
 const EXIT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +176,7 @@ impl Control {
         self.elections.iter().flat_map(Election::candidates)
     }
 
-    /// Hears of a process.
+    /// A process has changed.
     pub fn process_changed(&mut self, status: &ProcessStatus, ctx: &mut ClusterCtx<'_>) {
         let ProcessStatus { program, key, replica, host, process, .. } = *status;
         match (program, process) {

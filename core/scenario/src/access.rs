@@ -28,6 +28,8 @@ pub struct LoadBalancer {
     pub hop_latency: Duration,
     /// Bytes per second that each of its nodes passes on; `None`: no limit.
     pub bandwidth: Option<u64>,
+    /// A cloud provider runs it and charges for it. (HAProxy runs on hosts of one's own.)
+    pub is_charged: bool,
 }
 
 /// Health check of a load balancer.
@@ -93,7 +95,7 @@ pub enum Loopback {
 }
 
 /// How the clients of a cluster reach its API servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ApiAccess {
     /// Load balancer that clients are configured with: the original host of their requests.
     pub balancer: BalancerId,
@@ -101,6 +103,8 @@ pub struct ApiAccess {
     pub alternatives: Option<Alternatives>,
     /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
     pub endpoints: EndpointRules,
+    /// Chance that a request makes its server close the connection (GOAWAY).
+    pub goaway_chance: f64,
 }
 
 /// Which API servers the Service `kubernetes` lists.

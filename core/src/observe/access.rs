@@ -220,6 +220,7 @@ impl Access {
                     total_s: 0.0,
                     connections: 0,
                     via_load_balancer: 0,
+                    per_server: spec.control_plane.iter().map(|host| (self.scenario.nodes[*host].name.clone(), 0)).collect(),
                     requests: self.requests(cluster, client, in_flight),
                 });
                 rows.len() - 1
@@ -227,6 +228,9 @@ impl Access {
             let row = &mut rows[place];
             let times = || state.over.iter().chain(&state.outage);
             row.count += 1;
+            if let ConnectionState::Open { server, .. } = state.state {
+                row.per_server[server as usize] += 1;
+            }
             row.affected += u64::from(times().next().is_some());
             row.connections += state.connections;
             row.via_load_balancer += state.through;
@@ -331,7 +335,7 @@ impl Client {
             outage.silent = outage.silent + passed;
         }
         if let ConnectionState::Open { through, .. } = state {
-            if at > Time::ZERO && state != before {
+            if at > Time::ZERO && link(state) != link(before) {
                 self.connections += 1;
                 self.through += u64::from(through);
             }
@@ -345,6 +349,17 @@ impl Client {
         } else if self.outage.is_none() {
             self.outage = Some(Outage { from: at, to: None, silent: Duration::ZERO, cause });
         }
+    }
+}
+
+/// The server at the other end of a connection, and whether it goes through the load balancer.
+const fn link(state: ConnectionState) -> Option<(u32, bool)> {
+    match state {
+        ConnectionState::None => None,
+        ConnectionState::Open { server, through }
+        | ConnectionState::Unanswered { server, through }
+        | ConnectionState::Silent { server, through }
+        | ConnectionState::Late { server, through } => Some((server, through)),
     }
 }
 

@@ -55,7 +55,7 @@ impl ClientRequests {
         self.last_done = at;
     }
 
-    /// As it stands, with so many requests in flight.
+    /// The figures so far. `in_flight`: requests that are not over.
     pub(super) fn report(&self, in_flight: u64) -> ClientRequestsReport {
         let Self { answered, errors, connection_lost, timed_out, done, .. } = *self;
         let failed = errors + connection_lost + timed_out;

@@ -1,5 +1,6 @@
 //! Outages of an API as its clients saw them.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// Clients of one kind, where their cluster has `api_access`.
@@ -25,6 +26,8 @@ pub struct AccessReport {
     pub connections: u64,
     /// Of these, connections through the load balancer.
     pub via_load_balancer: u64,
+    /// Number of these clients that are connected to each API server at the end, by the name of its host.
+    pub per_server: IndexMap<String, u64>,
     /// Requests of clients from `api_clients`; null for others, whose requests are not counted.
     pub requests: Option<ClientRequestsReport>,
 }

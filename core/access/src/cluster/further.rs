@@ -1,9 +1,12 @@
 //! Further clients of a cluster's API: which run, and what their requests make of the load balancer's queues.
 
+use std::collections::BTreeSet;
+
 use super::{ApiView, ClusterAccess};
 use crate::client::RequestTimings;
 use crate::ctx::AccessCtx;
 use crate::event::AccessEvent;
+use zonefall_kernel::dist::scale;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::{HostId, Network};
@@ -27,10 +30,23 @@ impl ClusterAccess {
         self.requests.iter().filter(|(id, _)| own(id)).map(|(_, requests)| requests.in_flight() as u64).sum()
     }
 
-    /// Looks at clients again while responses wait for so long at the balancer that requests may time out.
+    /// Looks at clients again while responses wait for so long at the balancer that requests may time out, or new clients give up.
     pub(super) fn watch_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
-        if self.backlog_timer.deadline().is_none() && self.balancer.longest_wait(ctx.now) >= BACKLOG {
-            let at = ctx.now + BACKLOG_PERIOD;
+        if self.balancer.longest_wait(ctx.now) >= BACKLOG.min(ctx.scenario.probe.deadline / 2) {
+            self.look_again(ctx.now + BACKLOG_PERIOD, ctx);
+        }
+    }
+
+    /// Looks at clients once more when the last response has left the balancer.
+    pub(super) fn watch_rest_of_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
+        let wait = self.balancer.longest_wait(ctx.now);
+        if wait > Duration::ZERO {
+            self.look_again(ctx.now + wait, ctx);
+        }
+    }
+
+    fn look_again(&mut self, at: Time, ctx: &mut AccessCtx<'_>) {
+        if self.backlog_timer.deadline().is_none() {
             let generation = self.backlog_timer.arm(at);
             ctx.out.schedule(at, (self.cluster, AccessEvent::Backlog { generation }));
         }
@@ -52,11 +68,15 @@ impl ClusterAccess {
     /// Further clients that run: on nodes of the cluster while those do.
     pub(super) fn further_clients(&self, view: &ApiView, ctx: &AccessCtx<'_>) -> Vec<(ApiClient, HostId)> {
         let cluster = &ctx.scenario.kube.clusters[self.cluster];
+        if cluster.api_clients.is_empty() {
+            return Vec::new();
+        }
+        let nodes: BTreeSet<NodeId> = cluster.nodes.iter().map(|node| node.node).collect();
+        let kubelets = view.clients.iter().filter(|(id, _)| matches!(id, ApiClient::Kubelet(_)));
+        let kubelets: BTreeSet<HostId> = kubelets.map(|(_, host)| *host).collect();
         let runs = |node: NodeId| {
             let host = Network::host_of(node);
-            let is_node = cluster.nodes.iter().any(|other| other.node == node);
-            let has_kubelet = || view.clients.iter().any(|(id, on)| matches!(id, ApiClient::Kubelet(_)) && *on == host);
-            ctx.net.is_powered(host) && (!is_node || has_kubelet())
+            ctx.net.is_powered(host) && (!nodes.contains(&node) || kubelets.contains(&host))
         };
         let started = cluster.api_clients.iter_enumerated().filter(|(_, spec)| Time::ZERO + spec.start <= ctx.now);
         let all = started.flat_map(|(client, spec)| spec.nodes.iter().map(move |node| (client, *node)));
@@ -68,18 +88,20 @@ impl ClusterAccess {
 /// Requests of a program: a kubelet renews the lease of its node (`pkg/kubelet/kubelet.go`: the time-out of its lease client is the
 /// interval), a component its own (`resourcelock/interface.go`: half the renew deadline).
 pub(super) fn request_timings(client: ApiClient, cluster: KubeClusterId, scenario: &Scenario) -> RequestTimings {
-    let timers = &scenario.kube.clusters[cluster].timers;
-    match client {
-        ApiClient::Kubelet(_) => RequestTimings { period: timers.lease_renewal, timeout: timers.lease_renewal },
+    let cluster = &scenario.kube.clusters[cluster];
+    let (period, timeout) = match client {
+        ApiClient::Kubelet(_) => (cluster.timers.lease_renewal, cluster.timers.lease_renewal),
         ApiClient::Candidate(..) => {
-            let timings = timers.leader_election();
-            RequestTimings { period: timings.retry_period, timeout: timings.request_timeout() }
+            let timings = cluster.timers.leader_election();
+            (timings.retry_period, timings.request_timeout())
         }
         ApiClient::Further(id, _) => {
-            let spec = &scenario.kube.clusters[cluster].api_clients[id];
-            RequestTimings { period: spec.rate.interval(), timeout: spec.timeout.unwrap_or(ENDLESS) }
+            let spec = &cluster.api_clients[id];
+            (spec.rate.interval(), spec.timeout.unwrap_or(ENDLESS))
         }
-    }
+    };
+    let chance = cluster.access.map_or(0.0, |access| access.goaway_chance);
+    RequestTimings { period, timeout, goaway: (chance > 0.0).then(|| scale(period, 1.0 / chance)) }
 }
 
 /// What the file says of a further client.

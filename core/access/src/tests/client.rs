@@ -1,11 +1,12 @@
 //! What a client does with its connection and its dials, and when.
 
 use crate::client::{Client, MAX_JITTER, RequestTimings};
-use crate::record::ConnectionState;
-use crate::testing::{Bench, at, scenario};
+use crate::record::{AccessRecord, ConnectionState, RequestResult};
+use crate::testing::{Bench, at, scenario, scenario_with};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ApiClient;
 use zonefall_scenario::ids::{BalancerId, FaultId};
 use zonefall_scenario::{Fault, LbDown};
 
@@ -17,7 +18,7 @@ fn client(bench: &Bench, timings: RequestTimings, seed: u64) -> Client {
 }
 
 fn timings(period: u64) -> RequestTimings {
-    RequestTimings { period: Duration::from_secs(period), timeout: Duration::from_secs(period) }
+    RequestTimings { period: Duration::from_secs(period), timeout: Duration::from_secs(period), goaway: None }
 }
 
 fn update(client: &mut Client, bench: &Bench, now: Time) -> Option<Time> {
@@ -159,4 +160,28 @@ fn client_that_has_been_running_for_long_is_connected_at_the_start() {
         bench.run(Duration::from_secs(1));
         assert!(bench.clients().all(|(_, client)| matches!(client.connection_state(), ConnectionState::Open { .. })));
     }
+}
+
+#[test]
+fn clients_spread_over_the_servers_again_where_these_close_connections_by_chance() {
+    let spread = |chance: f64| {
+        let clients = r#"[{"name": "sdn", "rate": "10/s"}]"#;
+        let mut raw = scenario_with(r#", "check": {"kind": "readyz"}"#, "null", clients);
+        raw.kube.clusters[crate::testing::ID].access.as_mut().expect("it has one").goaway_chance = chance;
+        let mut bench = Bench::new(raw, 1, Stepping::FastForward);
+        let stopped = bench.view.servers.remove(0);
+        bench.update();
+        bench.run(Duration::from_secs(100));
+        bench.view.servers.insert(0, stopped);
+        bench.update();
+        bench.run(Duration::from_secs(2_000));
+        let lost = |record: &AccessRecord| matches!(record, AccessRecord::Request { result: RequestResult::ConnectionLost, .. });
+        let later = bench.records.iter().filter(|(time, record)| *time > at(100) && lost(record)).count();
+        let on_first = |id: &ApiClient| matches!(bench.access.connection_state(*id), ConnectionState::Open { server: 0, .. });
+        (bench.access.requests.keys().filter(|id| on_first(id)).count(), later)
+    };
+    assert_eq!(spread(0.0), (0, 0), "none returns to a server that was restarted");
+    let (back, lost) = spread(0.001);
+    // Six processes, each with 20 new connections since; a third of them goes there.
+    assert!((1..=5).contains(&back) && lost == 0, "{back}, {lost}");
 }

@@ -12,7 +12,7 @@ use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_scenario::ids::{ApiClientId, BalancerId, FaultId, ZoneId};
-use zonefall_scenario::{Fault, LbDown, LbThrottled, Vantage};
+use zonefall_scenario::{Direction, Fault, LbDown, LbThrottled, Vantage};
 
 /// Clients with and without timeouts, limits and ends.
 pub(super) const CLIENTS: &str = r#"[
@@ -105,6 +105,31 @@ fn requests_of_a_dead_balancer_are_lost_with_the_connection_or_wait_for_the_next
 }
 
 #[test]
+fn silent_alternatives_cost_a_silent_connection_and_a_dial_for_each_further_one() {
+    for (silent, timeout, most) in [(1, "", 45.1), (2, "", 75.1), (1, r#", "timeout": "9s""#, 9.1)] {
+        let clients = format!(r#"[{{"name": "sdn", "runs_on": "workers", "rate": "5/s"{timeout}}}]"#);
+        for seed in 0..20 {
+            let mut bench = Bench::new(scenario_with("", "\"text\"", &clients), seed, Stepping::FastForward);
+            bench.run(Duration::from_secs(100));
+            let client = *bench.access.requests.keys().next().expect("they run");
+            let ConnectionState::Open { server, .. } = bench.access.connection_state(client) else {
+                panic!("{client:?} is warm")
+            };
+            for key in (0..silent).map(|k| (server + k) % 3) {
+                let host = Bench::server(&bench.scenario, key).host;
+                bench.net.partition_host(host, Direction::Both, true);
+            }
+            bench.update();
+            bench.run(Duration::from_secs(300));
+            let own = over(&bench.records).filter(|(time, other, ..)| *other == client && *time > at(100));
+            let longest = own.map(|(_, _, _, after)| after).max().expect("it goes on").as_secs_f64();
+            assert!((5.0..most).contains(&longest), "{silent} silent, seed {seed}: {longest} s");
+            assert!(matches!(bench.access.connection_state(client), ConnectionState::Open { .. }));
+        }
+    }
+}
+
+#[test]
 fn throttled_balancer_makes_kubelets_late_and_a_repaired_one_no_longer() {
     let client = r#", "rate": "10/s", "response": "100kB""#;
     let mut bench = bench(r#", "zones": ["a"]"#, "null", client);
@@ -130,6 +155,23 @@ fn throttled_balancer_makes_kubelets_late_and_a_repaired_one_no_longer() {
     bench.run(Duration::from_secs(2));
     assert_eq!(late(&bench), 0);
     assert!(over(&bench.records).all(|(_, _, result, _)| result == RequestResult::Answered));
+}
+
+#[test]
+fn process_that_starts_learns_of_alternatives_with_its_first_response() {
+    let mut bench = bench("", "\"text\"", r#", "rate": "1/s", "start": "10s""#);
+    bench.run(Duration::from_secs(60));
+    let opened = bench.records.iter().filter_map(|(time, record)| match record {
+        AccessRecord::Client { client: ApiClient::Further(..), state: ConnectionState::Open { through, .. } } => {
+            Some((*time, *through))
+        }
+        _ => None,
+    });
+    let [(first, true), (second, false)] = opened.collect::<Vec<_>>()[..] else {
+        panic!("first the balancer, then its own server")
+    };
+    let answered = over(&bench.records).next().expect("they are answered").0;
+    assert!(first < answered && answered < second, "{first:?}, {answered:?}, {second:?}");
 }
 
 #[test]

@@ -45,15 +45,15 @@ impl FaultKind for ApiServerStop {
     }
 
     fn began(&self, scenario: &dyn Inventory) -> String {
-        format!("{} was stopped gracefully", api_server::text(self.0, scenario))
+        format!("{} received SIGTERM", api_server::text(self.0, scenario))
     }
 
     fn ongoing(&self, scenario: &dyn Inventory) -> String {
-        format!("{} still stopped", api_server::text(self.0, scenario))
+        format!("{} has received SIGTERM", api_server::text(self.0, scenario))
     }
 
     fn ended(&self, scenario: &dyn Inventory) -> String {
-        format!("{} is restarted", api_server::text(self.0, scenario))
+        format!("{} may run again", api_server::text(self.0, scenario))
     }
 
     fn offers(on: Hit, scenario: &dyn Inventory) -> Vec<Offer> {

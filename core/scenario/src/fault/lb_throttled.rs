@@ -24,7 +24,7 @@ impl Raw {
     }
 }
 
-/// Each node of the load balancer passes on at most so many bytes per second.
+/// Each node of the load balancer passes on at most `bytes_per_s`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LbThrottled {
     /// The load balancer.

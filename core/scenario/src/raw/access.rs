@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::RawSource;
 use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback, ResponseSizes};
 use crate::balancer_profile::{by_profile, sources, word};
-use crate::units::{Bandwidth, Name, Rate, Size, Span};
+use crate::units::{Bandwidth, Name, Probability, Rate, Size, Span};
 
 pub use crate::balancer_profile::BalancerProfile;
 
@@ -118,6 +118,11 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-default" = "as `alternatives`, or `code` without them", "x-source" = "kubernetes: by lease"))]
     pub endpoints: Option<EndpointRules>,
+    /// Chance that a request makes its server close the connection (GOAWAY), so that clients spread over the API servers again
+    /// (`--goaway-chance`).
+    #[serde(default)]
+    #[schemars(extend("x-max" = "2%", "x-default" = "0%", "x-source" = "kube-apiserver `--goaway-chance`, at most 0.02"))]
+    pub goaway_chance: Option<Probability>,
     /// Hosts of the control plane whose API servers advertise no alternatives: an older version, or one whose feature gate is off.
     #[serde(default)]
     #[schemars(length(max = 16))]
@@ -130,16 +135,16 @@ pub struct RawApiAccess {
 pub struct RawApiClient {
     /// Its name.
     pub name: Name,
-    /// Kind of nodes that it runs on.
+    /// Kind of nodes that it runs on, of those that the cluster has at the start.
     #[serde(default)]
-    #[schemars(extend("x-default" = "every_node, or its `nodes`", "x-source" = "assumed: a DaemonSet"))]
+    #[schemars(extend("x-default" = "every_node, or its `nodes`", "x-source" = "assumed: as the pods of a DaemonSet"))]
     pub runs_on: Option<RunsOn>,
     /// Nodes that it runs on, instead of a kind; also of the topology, outside the cluster.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub nodes: Vec<String>,
     /// Requests of each process: a Poisson process.
-    #[schemars(extend("x-max" = "1000/s"))]
+    #[schemars(extend("x-min" = "1/d", "x-max" = "1000/s"))]
     pub rate: Rate,
     /// Total number of requests of each process, after which it is done.
     #[serde(default)]
@@ -159,7 +164,7 @@ pub struct RawApiClient {
     pub timeout: Option<Span>,
     /// Client-side limit of the request rate (`QPS`). Requests beyond it wait.
     #[serde(default)]
-    #[schemars(extend("x-max" = "1000/s", "x-default" = "none", "x-source" = "assumed: a QPS below zero"))]
+    #[schemars(extend("x-min" = "1/d", "x-max" = "1000/s", "x-default" = "none", "x-source" = "assumed: a QPS below zero"))]
     pub qps: Option<Rate>,
     /// Number of requests that may exceed `qps` at once.
     #[serde(default = "burst")]

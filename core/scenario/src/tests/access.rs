@@ -69,6 +69,7 @@ fn a_load_balancer_is_what_its_file_says() {
     raw["clusters"][0]["api_access"]["alternatives"] = json!("code");
     raw["clusters"][0]["api_access"]["endpoints"] = json!("text");
     raw["clusters"][0]["api_access"]["not_advertising"] = json!(["c-control-plane-1"]);
+    raw["clusters"][0]["api_access"]["goaway_chance"] = json!("0.1%");
     let scenario = scenario(&raw);
     let expected = LoadBalancer {
         name: "api-int".to_owned(),
@@ -87,9 +88,15 @@ fn a_load_balancer_is_what_its_file_says() {
         loopback: Loopback::StaysOnHost,
         hop_latency: Duration::from_millis(1),
         bandwidth: Some(1_000_000),
+        is_charged: false,
     };
     assert_eq!(scenario.load_balancers.raw, [expected]);
-    let access = ApiAccess { balancer: BalancerId(0), alternatives: Some(Alternatives::Code), endpoints: EndpointRules::Text };
+    let access = ApiAccess {
+        balancer: BalancerId(0),
+        alternatives: Some(Alternatives::Code),
+        endpoints: EndpointRules::Text,
+        goaway_chance: 0.001,
+    };
     let cluster = &scenario.kube.clusters[KubeClusterId(0)];
     assert_eq!((cluster.access, &cluster.not_advertising[..]), (Some(access), &cluster.control_plane[1..2]));
     assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
@@ -114,7 +121,7 @@ fn a_load_balancer_is_as_its_profile_where_its_file_says_nothing() {
         let found = &scenario.load_balancers[BalancerId(0)];
         assert_eq!((found.cross_zone, found.all_unhealthy), (cross_zone, all_unhealthy), "{profile}");
         assert_eq!((found.established, found.loopback), (established, loopback), "{profile}");
-        assert_eq!(found.bandwidth, None, "{profile}");
+        assert_eq!((found.bandwidth, found.is_charged), (None, profile != "haproxy"), "{profile}");
         let access = scenario.kube.clusters[KubeClusterId(0)].access.expect("it goes through a load balancer");
         assert_eq!(access.alternatives, None);
     }
@@ -158,8 +165,8 @@ fn mistakes_in_load_balancers_have_their_messages() {
             "clusters[0].api_access.alternatives: expected `text` or `code`; found \"both\"",
         ),
         (
-            "/clusters/0/api_access/not_advertising",
-            json!(["bastion"]),
+            "/clusters/0/api_access",
+            json!({"load_balancer": "api-int", "alternatives": "text", "not_advertising": ["bastion"]}),
             "clusters[0].api_access.not_advertising[0]: expected a host of this cluster's control plane; found \"bastion\"",
         ),
         (
@@ -217,6 +224,17 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
         ]
     );
     assert_eq!(warnings(&file(&json!({"check": {"interval": "10s"}}))), [""; 0]);
+    let mut silent = file(&json!({}));
+    silent["clusters"][0]["api_access"]["not_advertising"] = json!(["c-control-plane-0"]);
+    silent["clusters"][0]["api_servers"] = json!({"shutdown_delay": "0s"});
+    let all: Vec<String> = scenario(&silent).warnings.iter().map(ToString::to_string).collect();
+    let hosts =
+        "clusters[0].api_access.not_advertising: expected none without `alternatives`: no API server advertises any; found hosts";
+    assert!(all.iter().any(|warning| warning == hosts), "{all:?}");
+    silent["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let all: Vec<String> = scenario(&silent).warnings.iter().map(ToString::to_string).collect();
+    let delay = "clusters[0].api_servers.shutdown_delay: expected a delay: with the rules `text` clients use a list for as long, that is not at all; found 0s";
+    assert!(!all.iter().any(|warning| warning == hosts) && all.iter().any(|warning| warning == delay), "{all:?}");
     let mut unused = file(&json!({}));
     unused["load_balancers"].as_array_mut().expect("a list").push(json!({"name": "api-ext", "profile": "azure_standard"}));
     assert_eq!(
@@ -335,6 +353,22 @@ fn mistakes_in_further_clients_have_their_messages() {
         (json!({"start": "1h"}), "start: expected a time before the end of the run (`duration`); found \"1h\""),
         (json!({"nodes": ["bastion"], "runs_on": "workers"}), "runs_on: expected one of the two; found a kind and `nodes`"),
         (json!({"nodes": ["bastion", "bastion"]}), "nodes[1]: expected each node once; found \"bastion\" again"),
+        (
+            json!({"rate": "0/s"}),
+            "rate: expected a rate with its unit, such as \"100/s\" or \"6/min\", from 1/d to 1000/s; found \"0/s\"",
+        ),
+        (
+            json!({"alternatives": "code"}),
+            "alternatives: expected `none`: without `alternatives` in `api_access` no API server advertises any; found rules of alternatives",
+        ),
+        (
+            json!({"name": "kube-scheduler"}),
+            "name: expected another name than that of a component, which is a client already; found \"kube-scheduler\"",
+        ),
+        (
+            json!({"rate": "1000/s"}),
+            "rate: expected at most 20000000 requests of its processes until the end of the run; found about 21600000",
+        ),
         (json!({"burst": 0}), "burst: expected a whole number from 1 to 10000; found 0"),
     ] {
         let path = if expected.is_empty() { "" } else { "clusters[0].api_clients[0]." };
@@ -431,9 +465,9 @@ fn faults_of_load_balancers_say_what_happens() {
         (
             ApiServerStop(NodeId(1)).into(),
             [
-                "the API server on c-control-plane-0 was stopped gracefully",
-                "the API server on c-control-plane-0 still stopped",
-                "the API server on c-control-plane-0 is restarted",
+                "the API server on c-control-plane-0 received SIGTERM",
+                "the API server on c-control-plane-0 has received SIGTERM",
+                "the API server on c-control-plane-0 may run again",
             ],
         ),
     ] {

@@ -4,9 +4,11 @@ use super::mark;
 use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, RateLimit};
 use crate::error::quote;
 use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
-use crate::kube::{KubeClusterSpec, KubeModel};
+use crate::kube::{Component, KubeClusterSpec, KubeModel};
 use crate::lowering::{CheckCtx, Names, Topology, quoted, zones_of};
-use crate::raw::{ClientAlternatives, RawApiAccess, RawApiClient, RawCheck, RawLoadBalancer, RawScenario, RunsOn};
+use crate::raw::{
+    BalancerProfile, ClientAlternatives, RawApiAccess, RawApiClient, RawCheck, RawLoadBalancer, RawScenario, RunsOn,
+};
 use crate::source::Input;
 use crate::units::{Bandwidth, Span};
 use zonefall_kernel::time::{Duration, Time};
@@ -63,6 +65,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
         loopback: raw.loopback.unwrap_or(usual.loopback.0),
         hop_latency: given(raw.hop_latency, usual.hop_latency.0),
         bandwidth: raw.bandwidth.map(Bandwidth::bytes_per_s),
+        is_charged: raw.profile != BalancerProfile::Haproxy,
     }
 }
 
@@ -118,7 +121,12 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
             Some(Alternatives::Text) => EndpointRules::Text,
             Some(Alternatives::Code) | None => EndpointRules::Code,
         });
-        spec.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints });
+        let goaway_chance = access.goaway_chance.map_or(0.0, |chance| chance.0);
+        spec.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints, goaway_chance });
+        if access.alternatives == Some(Alternatives::Text) && spec.shutdown_delay == Some(Duration::ZERO) {
+            let expected = "a delay: with the rules `text` clients use a list for as long, that is not at all";
+            ctx.warn(&format!("clusters[{k}].api_servers.shutdown_delay"), "0s", expected);
+        }
         spec.not_advertising = not_advertising(ctx, &format!("clusters[{k}].api_access.not_advertising"), access, spec, topology);
         spec.api_clients =
             api_clients(ctx, &format!("clusters[{k}].api_clients"), (&cluster.api_clients, access), spec, topology);
@@ -132,6 +140,9 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
     behind
 }
 
+/// Requests of one client in a run, at most.
+const MOST_REQUESTS: f64 = 2e7;
+
 /// Hosts whose API servers advertise no alternatives.
 fn not_advertising(
     ctx: &mut CheckCtx<'_>,
@@ -140,6 +151,9 @@ fn not_advertising(
     cluster: &KubeClusterSpec,
     topology: &Topology,
 ) -> Vec<NodeId> {
+    if !access.not_advertising.is_empty() && access.alternatives.is_none() {
+        ctx.warn(path, "hosts", "none without `alternatives`: no API server advertises any");
+    }
     let mut hosts = Vec::new();
     for (k, name) in access.not_advertising.iter().enumerate() {
         let path = format!("{path}[{k}]");
@@ -165,12 +179,29 @@ fn api_clients(
     for (k, raw) in raw.iter().enumerate() {
         let path = format!("{path}[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        if Component::ALL.iter().any(|component| component.name() == raw.name.as_str()) {
+            ctx.error(
+                &format!("{path}.name"),
+                quoted(&raw.name),
+                "another name than that of a component, which is a client already",
+            );
+        }
+        if raw.alternatives.is_some_and(|rules| rules != ClientAlternatives::None) && access.alternatives.is_none() {
+            let expected = "`none`: without `alternatives` in `api_access` no API server advertises any";
+            ctx.error(&format!("{path}.alternatives"), "rules of alternatives", expected);
+        }
+        let nodes = nodes(ctx, &path, raw, cluster, topology);
+        let requests = nodes.len() as f64 * raw.rate.as_per_second() * ctx.end.as_secs_f64();
+        if raw.requests.is_none() && requests > MOST_REQUESTS {
+            let expected = format!("at most {MOST_REQUESTS} requests of its processes until the end of the run");
+            ctx.error(&format!("{path}.rate"), format!("about {requests:.0}"), expected);
+        }
         if raw.start.0 >= ctx.end.since(Time::ZERO) {
             ctx.error(&format!("{path}.start"), quoted(raw.start), "a time before the end of the run (`duration`)");
         }
         all.push(ApiClientSpec {
             name: raw.name.to_string(),
-            nodes: nodes(ctx, &path, raw, cluster, topology),
+            nodes,
             start: raw.start.0,
             rate: raw.rate,
             requests: raw.requests,

@@ -419,10 +419,19 @@ impl Causes {
 
     /// What happened to the cluster from [`BEFORE`] ahead of the outage to its end, in order.
     fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Incident)> + 'a {
-        // A leader lost before the outage explains it only where it has not been replaced before the outage.
+        // A leader lost before the outage explains it only where it has not been replaced before the outage. (Another may be elected before
+        // the leader that is lost with the outage knows of it.)
         let incidents = &self.clusters[outage.cluster].incidents;
+        let lost = |member: MemberId| {
+            let now = incidents.iter().rev().skip_while(|(at, _)| *at > outage.from).take_while(|(at, _)| *at == outage.from);
+            let mut lost = now.filter_map(|(_, incident)| match *incident {
+                Incident::SteppedDown(member, StepDownReason::HigherTerm) | Incident::Deposed(member) => Some(member),
+                _ => None,
+            });
+            lost.clone().next().is_none() || lost.any(|other| other == member)
+        };
         let replaced = incidents.iter().rev().find_map(|(at, h)| match h {
-            Incident::Elected(..) if *at < outage.from => Some(*at),
+            Incident::Elected(member, _) if *at < outage.from && lost(*member) => Some(*at),
             _ => None,
         });
         let begins = self.begins(outage);

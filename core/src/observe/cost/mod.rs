@@ -146,7 +146,8 @@ impl CostObserver {
         for volume in &self.scenario.prices.volumes {
             *totals.volumes.entry(volume.bytes).or_default() += age(volume, now);
         }
-        totals.balancers = self.scenario.kube.seeds.len() as u128 * u128::from(now.as_nanos());
+        let charged = self.scenario.load_balancers.iter().filter(|balancer| balancer.is_charged);
+        totals.balancers = (self.scenario.kube.seeds.len() + charged.count()) as u128 * u128::from(now.as_nanos());
         for (cluster, bytes) in written {
             let (byte_ns, requests) = self.backup(*cluster, *bytes, now);
             totals.stored += byte_ns;
@@ -193,6 +194,10 @@ impl CostObserver {
         for seed in self.scenario.kube.seeds.keys() {
             let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
             lines.push(Line { seed: Some(seed), shoot: None, component: None, zones: None, quantity });
+        }
+        for balancer in self.scenario.load_balancers.iter().filter(|balancer| balancer.is_charged) {
+            let quantity = Quantity::Balancer { ns: meters.now.as_nanos().into() };
+            lines.push(Line { seed: None, shoot: None, component: Some(balancer.name.clone()), zones: None, quantity });
         }
         let mut through: BTreeMap<Owner, u64> = BTreeMap::new();
         for (link, bytes) in balanced(meters.links) {

@@ -110,7 +110,8 @@ pub(super) fn used(scenario: &Scenario) -> Vec<PriceReport> {
     for provider in &scenario.prices.providers {
         let mut used: Vec<Option<&Price>> = shapes.iter().map(|shape| provider.machine(*shape)).collect();
         used.extend(volumes.iter().map(|bytes| provider.volume(*bytes)));
-        used.extend((!scenario.kube.seeds.is_empty()).then(|| provider.only(PriceKind::LoadBalancerHours)));
+        let has_balancer = !scenario.kube.seeds.is_empty() || scenario.load_balancers.iter().any(|balancer| balancer.is_charged);
+        used.extend(has_balancer.then(|| provider.only(PriceKind::LoadBalancerHours)));
         let in_use = |kind: &PriceKind| {
             scenario.kube.has_shoots_in_use() || matches!(kind, PriceKind::CrossZoneOut | PriceKind::CrossZoneIn)
         };

@@ -141,6 +141,24 @@ fn of_shoot<'a>(lines: &'a [Line], shoot: u16, kinds: &'a [CostKind]) -> impl It
 
 const USD: f64 = 1e-9;
 
+#[test]
+fn load_balancers_of_a_provider_are_charged_by_the_hour() {
+    for (profile, hours) in [("aws_nlb", 2.0), ("haproxy", 0.0)] {
+        let file = bundled().iter().find(|file| file.name == "apiserver-crash").expect("it is bundled");
+        let mut json: serde_json::Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+        (json["prices"], json["expect"]) = (json!({"books": ["aws-eu-west-1"], "machine": "8cpu-32gib"}), json!([]));
+        json["load_balancers"].as_array_mut().expect("two").iter_mut().for_each(|balancer| balancer["profile"] = json!(profile));
+        let scenario = Arc::new(Scenario::from_json(&json.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+        run(&scenario, Stepping::FastForward, &[60], &mut |cost, meters| {
+            let lines = cost.lines(meters);
+            assert_eq!(sums(&lines), cost.sums(meters));
+            let own = lines.iter().filter(|line| matches!(line.quantity, Quantity::Balancer { .. }));
+            let usd: f64 = own.map(|line| line.quantity.charge(&scenario.prices.providers[0]).usd).sum();
+            assert!((usd - hours * 0.0252).abs() < USD, "{profile}: {usd}");
+        });
+    }
+}
+
 /// By hand: question and answer are 60 bytes of frames, 2,048 of the object and 22 of TLS each, in two packets with 52 of IP and TCP; each
 /// is answered by an ACK, which is 52 bytes.
 #[test]

@@ -219,7 +219,7 @@ fn clients_meet_the_closed_port_until_checks_of_the_port_have_failed_often_enoug
         for time in outages(&report) {
             assert!(time.completed && time.from_s == 170.0 && time.to_s < last + 0.02, "seed {seed}, {after:?}: {time:?}");
             assert!(dials.iter().any(|dial| (time.to_s - dial).abs() < 0.02), "seed {seed}: {time:?}");
-            let stopped = "the API server on c-control-plane-0 was stopped gracefully";
+            let stopped = "the API server on c-control-plane-0 received SIGTERM";
             assert!(time.cause.contains(stopped), "{}", time.cause);
             affected += 1;
         }

@@ -93,6 +93,7 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
 /// Further clients, whose responses may be more than the load balancer passes on.
 fn add_clients(file: &mut Value, number: u64, length: u64) {
     let mut dice = Dice::new("further clients", number);
+    let advertises = file["clusters"][0]["api_access"].get("alternatives").is_some();
     let clients = (0..dice.below(3)).map(|k| {
         let kind = dice.pick(&["every_node", "control_plane", "workers"]);
         let mut client = json!({"name": format!("client-{k}"), "runs_on": kind, "rate": format!("{}/min", dice.between(1, 60))});
@@ -107,7 +108,9 @@ fn add_clients(file: &mut Value, number: u64, length: u64) {
         sometimes(30, "qps", &mut |dice| json!(format!("{}/min", dice.between(1, 60))));
         sometimes(30, "requests", &mut |dice| json!(dice.between(1, 200)));
         sometimes(30, "start", &mut |dice| json!(ms(dice.below(length - MINUTE))));
-        sometimes(30, "alternatives", &mut |dice| json!(dice.pick(&["none", "text", "code"])));
+        sometimes(30, "alternatives", &mut |dice| {
+            json!(dice.pick(if advertises { &["none", "text", "code"] } else { &["none"; 3] }))
+        });
         sometimes(10, "in_cluster_network", &mut |_| json!(false));
         client
     });
@@ -120,9 +123,12 @@ fn add_clients(file: &mut Value, number: u64, length: u64) {
         file["faults"].as_array_mut().expect("they were added before").push(fault);
     }
     if dice.percent(20) {
-        file["clusters"][0]["api_access"]["endpoints"] = json!(dice.pick(&["text", "code"]));
+        file["clusters"][0]["api_access"]["goaway_chance"] = json!("2%");
     }
     if dice.percent(20) {
+        file["clusters"][0]["api_access"]["endpoints"] = json!(dice.pick(&["text", "code"]));
+    }
+    if advertises && dice.percent(20) {
         let host = format!("{}-control-plane-0", text(&file["clusters"][0]["name"]));
         file["clusters"][0]["api_access"]["not_advertising"] = json!([host]);
     }
