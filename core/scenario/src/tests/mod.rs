@@ -1,6 +1,7 @@
 //! The file format as its users meet it.
 
 mod access;
+mod api_clients;
 mod clusters;
 mod costs;
 mod faults;

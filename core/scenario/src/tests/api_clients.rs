@@ -1,0 +1,102 @@
+//! Further clients of an API.
+
+use serde_json::{Value, json};
+
+use super::access::{errors, file, scenario};
+use super::*;
+use crate::access::{Alternatives, ApiClientSpec, RateLimit, ResponseSizes};
+use crate::ids::{KubeClusterId, NodeId};
+
+#[test]
+fn further_clients_are_what_their_file_says() {
+    let mut raw = file(&json!({}));
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    raw["clusters"][0]["api_clients"] = json!([
+        {"name": "operator", "rate": "2/s"},
+        {
+            "name": "must-gather",
+            "nodes": ["bastion"],
+            "rate": "20/s",
+            "requests": 500,
+            "response": "1MB",
+            "response_sizes": "exponential",
+            "timeout": "32s",
+            "qps": "5/s",
+            "burst": 7,
+            "start": "6m",
+            "alternatives": "none",
+            "in_cluster_network": false,
+        },
+        {"name": "sdn", "rate": "1/min", "runs_on": "workers", "alternatives": "code"},
+        {"name": "manager", "rate": "1/min", "runs_on": "control_plane"},
+    ]);
+    let scenario = scenario(&raw);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let [operator, gather, sdn, manager] = &cluster.api_clients.raw[..] else { panic!("four") };
+    assert_eq!((operator.nodes.len(), sdn.nodes.len(), &manager.nodes), (6, 3, &cluster.control_plane));
+    assert_eq!((operator.timeout, operator.limit, operator.response, operator.requests), (None, None, 2_048, None));
+    let rules = [operator, sdn, manager].map(|client| client.alternatives);
+    assert_eq!(rules, [Alternatives::Text, Alternatives::Code, Alternatives::Text].map(Some));
+    let expected = ApiClientSpec {
+        name: "must-gather".to_owned(),
+        nodes: vec![NodeId(0)],
+        start: Duration::from_secs(360),
+        rate: Rate::per_second(20),
+        requests: Some(500),
+        response: 1_000_000,
+        response_sizes: ResponseSizes::Exponential,
+        timeout: Some(Duration::from_secs(32)),
+        limit: Some(RateLimit { qps: Rate::per_second(5), burst: 7 }),
+        alternatives: None,
+        in_cluster_network: false,
+    };
+    assert_eq!(*gather, expected);
+}
+
+#[test]
+fn mistakes_in_further_clients_have_their_messages() {
+    let client = |fields: Value| {
+        let mut client = json!({"name": "sdn", "rate": "1/s"});
+        client.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+        json!([client])
+    };
+    for (fields, expected) in [
+        (json!({}), ""),
+        (json!({"start": "1h"}), "start: expected a time before the end of the run (`duration`); found \"1h\""),
+        (json!({"nodes": ["bastion"], "runs_on": "workers"}), "runs_on: expected one of the two; found a kind and `nodes`"),
+        (json!({"nodes": ["bastion", "bastion"]}), "nodes[1]: expected each node once; found \"bastion\" again"),
+        (
+            json!({"rate": "0/s"}),
+            "rate: expected a rate with its unit, such as \"100/s\" or \"6/min\", from 1/d to 1000/s; found \"0/s\"",
+        ),
+        (
+            json!({"alternatives": "code"}),
+            "alternatives: expected `none`: without `alternatives` in `api_access` no API server advertises any; found rules of alternatives",
+        ),
+        (
+            json!({"name": "kube-scheduler"}),
+            "name: expected another name than that of a component, which is a client already; found \"kube-scheduler\"",
+        ),
+        (
+            json!({"rate": "1000/s"}),
+            "rate: expected at most 20000000 requests of its processes until the end of the run; found about 21600000",
+        ),
+        (json!({"burst": 0}), "burst: expected a whole number from 1 to 10000; found 0"),
+    ] {
+        let path = if expected.is_empty() { "" } else { "clusters[0].api_clients[0]." };
+        assert_eq!(errors("/clusters/0/api_clients", client(fields)), format!("{path}{expected}"));
+    }
+    let twice = json!([{"name": "sdn", "rate": "1/s"}, {"name": "sdn", "rate": "1/s"}]);
+    assert_eq!(
+        errors("/clusters/0/api_clients", twice),
+        "clusters[0].api_clients[1].name: expected a name that no other has: it already names a client of this API; found \"sdn\" again"
+    );
+    let mut raw = file(&json!({}));
+    raw["clusters"][0].as_object_mut().expect("a cluster").shift_remove("api_access");
+    raw["clusters"][0]["api_clients"] = client(json!({}));
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("it has no access").to_string();
+    assert_eq!(
+        errors,
+        "clusters[0].api_clients: expected none without `api_access`: it says how they reach the API; found clients"
+    );
+}
