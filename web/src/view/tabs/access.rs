@@ -204,7 +204,7 @@ mod tests {
             total_s: 35.0,
             connections: 0,
             via_load_balancer: 0,
-            per_server: Default::default(),
+            per_server: [].into_iter().collect(),
             requests: None,
         };
         assert_eq!(affected(&of), [(10.0, 1), (10.0, 2), (20.0, 1), (20.0, 2), (25.0, 1), (30.0, 0)]);
