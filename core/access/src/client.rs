@@ -448,14 +448,15 @@ impl Client {
 
     /// When its next timer fires.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
-        let goes_away = self.goes_away.filter(|_| matches!(self.state, State::Open { .. }));
+        // A connection that was silent at that time is closed once packets pass again.
+        let goes_away = self.goes_away.filter(|_| matches!(self.state, State::Open { .. })).map(|at| at.max(now));
         self.next_step(now).into_iter().chain(goes_away).min()
     }
 
     /// The same, but for connections that servers close.
     fn next_step(&self, now: Time) -> Option<Time> {
         match &self.state {
-            State::Open { .. } if self.moves.1 == MOST_MOVES => Some(self.moves.0 + self.timings.period + self.jitter),
+            State::Open { .. } if self.moves == (now, MOST_MOVES) => Some(now + self.timings.period + self.jitter),
             State::Open { attempt, advertises: false, .. } if attempt.is_alternative => {
                 let expires = self.selector.as_ref().and_then(Selector::expires);
                 expires.map(|at| at + self.jitter).filter(|at| *at > now)
