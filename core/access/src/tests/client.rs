@@ -185,3 +185,20 @@ fn clients_spread_over_the_servers_again_where_these_close_connections_by_chance
     // Six processes, each with 20 new connections since; a third of them goes there.
     assert!((1..=5).contains(&back) && lost == 0, "{back}, {lost}");
 }
+
+#[test]
+fn connection_that_was_silent_when_its_server_would_close_it_is_closed_once_packets_pass() {
+    for seed in 0..50 {
+        let mut bench = Bench::new(scenario("", "null"), 1, Stepping::FastForward);
+        let mut client = client(&bench, RequestTimings { goaway: Some(Duration::from_secs(1)), ..timings(10) }, seed);
+        update(&mut client, &bench, at(0));
+        bench.fault(FaultId(1), &DOWN, true);
+        update(&mut client, &bench, at(0) + Duration::from_millis(1));
+        bench.fault(FaultId(1), &DOWN, false);
+        let now = at(14);
+        let next = update(&mut client, &bench, now).expect("its server will close it");
+        assert!(next >= now, "seed {seed}: due {next:?} at {now:?}");
+        update(&mut client, &bench, next);
+        assert!(matches!(client.connection_state(), ConnectionState::Open { .. }));
+    }
+}
