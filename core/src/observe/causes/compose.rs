@@ -327,9 +327,8 @@ impl Causes {
             return None;
         }
         self.around(outage).find_map(|(at, incident)| match incident {
-            Incident::LeaderGone(member, _) | Incident::SteppedDown(member, _) | Incident::Elected(_, Some(member)) => {
-                Some((at, member, incident))
-            }
+            Incident::LeaderGone(member, _) | Incident::SteppedDown(member, _) => Some((at, member, incident)),
+            Incident::Elected(_, Some(member)) if at >= outage.from => Some((at, member, incident)),
             Incident::Deposed(member) if at == outage.from => Some((at, member, incident)),
             _ => None,
         })
