@@ -9,14 +9,11 @@
 //! The transport pings a connection that was silent for 30 s, and closes it 15 s later (`ReadIdleTimeout`, `PingTimeout`:
 //! `k8s.io/apimachinery/pkg/util/net/http.go`). A request that times out does not close its connection. Of an alternative a time-out counts
 //! as a network error: the client turns to the next alternative at once.
-//!
-//! A dial of the original host tries its addresses one after the other, each for an equal share of the time that is left, at least 2 s
-//! (Go's `net.Dialer`, `dialSerial` and `partialDeadline`). SYNs to an address are repeated after 1, 3, 7 and 15 s: a path that is repaired
-//! meanwhile is found at the next of them.
 
 use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
+use crate::dial::{DIAL, dial_share, is_syn, next_syn};
 use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::requests::Link;
@@ -25,18 +22,13 @@ use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::Route;
 use zonefall_network::HostId;
+use zonefall_scenario::ids::BalancerId;
 
 /// A connection without a frame for so long is pinged (`ReadIdleTimeout`).
 const PING: Duration = Duration::from_secs(30);
 
 /// A ping without an answer for so long ends its connection (`PingTimeout`).
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// A dial fails after this time (`client-go/transport/cache.go`, `net.Dialer.Timeout`).
-pub(crate) const DIAL: Duration = Duration::from_secs(30);
-
-/// The shortest time for one address of several (`saneMinimum` of `partialDeadline`).
-const LEAST_DIAL: Duration = Duration::from_secs(2);
 
 /// Time that a client waits after a failure, doubled with each in a row (`component-helpers/apimachinery/lease/controller.go`,
 /// `backoffEnsureLease`).
@@ -102,7 +94,7 @@ enum State {
 struct Dial {
     attempt: Attempt<Address>,
     /// Nodes of the balancer that are still to be dialled, the present one last; none: the attempt goes straight to a server.
-    nodes: Vec<u8>,
+    nodes: Vec<u16>,
     /// When the present address was first dialled.
     since: Time,
     /// When it is given up.
@@ -115,6 +107,8 @@ struct Dial {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     host: HostId,
+    /// The load balancer that it is configured with.
+    origin: BalancerId,
     timings: RequestTimings,
     selector: Option<Selector<Address>>,
     state: State,
@@ -137,9 +131,9 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that has no connection yet. `selector`: it uses alternatives.
+    /// A client on a host, configured with a load balancer, that has no connection yet. `selector`: it uses alternatives.
     pub(crate) fn new(
-        host: HostId,
+        (host, origin): (HostId, BalancerId),
         timings: RequestTimings,
         selector: Option<Selector<Address>>,
         draws: Stream,
@@ -148,6 +142,7 @@ impl Client {
         let jitter = Duration::from_nanos(1 + draws.draw(0).below(MAX_JITTER.as_nanos() - 1));
         Self {
             host,
+            origin,
             timings,
             selector,
             state: State::Waits(now),
@@ -176,6 +171,11 @@ impl Client {
     /// Host that it runs on.
     pub(crate) const fn host(&self) -> HostId {
         self.host
+    }
+
+    /// The load balancer that it is configured with.
+    pub(crate) const fn origin(&self) -> BalancerId {
+        self.origin
     }
 
     /// State of its connection.
@@ -257,7 +257,7 @@ impl Client {
                 let is_over = self.goes_away.is_some_and(|at| at <= ctx.now);
                 match ctx.state(self.host, connection) {
                     Reply::Accepted(way) if !is_over => self.connected(attempt, connection, way, ctx),
-                    reply @ (Reply::Accepted(_) | Reply::Refused) => {
+                    reply @ (Reply::Accepted(_) | Reply::Refused | Reply::WrongCertificate) => {
                         self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
                         self.renew_list(attempt, advertises, ctx.now);
                         self.reconnect(ctx);
@@ -269,7 +269,7 @@ impl Client {
                 let (attempt, connection, until, expired) = (*attempt, *connection, *until, *expired);
                 match ctx.state(self.host, connection) {
                     Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
-                    Reply::Refused => self.reconnect(ctx),
+                    Reply::Refused | Reply::WrongCertificate => self.reconnect(ctx),
                     Reply::Silence if until <= ctx.now => self.fail(attempt, expired, ctx),
                     Reply::Silence => {}
                 }
@@ -371,14 +371,14 @@ impl Client {
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
                     self.connected(attempt, connection, way, ctx);
                 }
-                Reply::Refused | Reply::Silence => self.fail(attempt, false, ctx),
+                Reply::Refused | Reply::WrongCertificate | Reply::Silence => self.fail(attempt, false, ctx),
             },
             (Reply::Refused, Some(mut dial)) if dial.nodes.len() > 1 => {
                 dial.nodes.pop();
                 self.dial_next(dial, ctx);
             }
             (Reply::Silence, Some(dial)) => self.state = State::Dials(dial),
-            (Reply::Refused | Reply::Silence, _) => self.fail(attempt, false, ctx),
+            (Reply::Refused | Reply::WrongCertificate | Reply::Silence, _) => self.fail(attempt, false, ctx),
         }
     }
 
@@ -476,22 +476,4 @@ fn is_on(host: HostId, address: Address, ctx: &ClientCtx<'_>) -> bool {
         Address::Origin => false,
         Address::Server(key) => ctx.balancer.host(key) == Some(host),
     }
-}
-
-/// Time for the first of several addresses that are still to be dialled within `left`.
-pub(crate) fn dial_share(left: Duration, addresses: usize) -> Duration {
-    if addresses > 1 { (left / addresses as u64).max(LEAST_DIAL).min(left) } else { left }
-}
-
-/// Times at which SYNs are repeated (`tcp_syn_retries`: after 1, 2, 4, 8 and 16 s).
-fn syns(since: Time) -> impl Iterator<Item = Time> {
-    (1..6).map(move |k| since + Duration::from_secs((1 << k) - 1))
-}
-
-fn is_syn(since: Time, now: Time) -> bool {
-    syns(since).any(|syn| syn == now)
-}
-
-fn next_syn(since: Time, now: Time) -> Option<Time> {
-    syns(since).find(|syn| *syn > now)
 }

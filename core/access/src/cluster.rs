@@ -8,12 +8,14 @@ use crate::alt_svc::Rules;
 use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
 use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
 use crate::alt_svc::client::Client as Selector;
+use crate::balancer::health::Health;
 use crate::client::{Address, Client};
 use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
 use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
 use crate::new_connections::new_connections;
+use crate::origin::origin;
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
@@ -24,8 +26,9 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::{ApiClient, NewClient, NewConnection, Route};
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Alternatives, ApiAccess, LoadBalancer};
+use zonefall_scenario::access::{Alternatives, ApiAccess};
 use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
+use zonefall_scenario::kube::balancers::balancers;
 use zonefall_scenario::{Fault, Scenario};
 
 /// The longest that a client uses a list, where the API servers have no shutdown delay of their own (OpenShift:
@@ -56,7 +59,8 @@ pub struct ClusterAccess {
     cluster: KubeClusterId,
     access: ApiAccess,
     seed: u64,
-    balancer: Balancer,
+    /// Its load balancers.
+    balancers: Vec<Balancer>,
     servers: BTreeMap<u32, Server>,
     endpoints: Endpoints,
     clients: BTreeMap<ApiClient, Client>,
@@ -86,14 +90,21 @@ pub struct ClusterAccess {
 impl ClusterAccess {
     /// API access without servers and clients.
     pub(crate) fn new(cluster: KubeClusterId, access: ApiAccess, scenario: &Scenario, seed: u64) -> Self {
-        let spec = &scenario.load_balancers[access.balancer];
-        let nodes = Network::hosts_of_balancer(access.balancer, scenario);
-        let hosts = scenario.kube.clusters[cluster].control_plane.iter().map(|node| Network::host_of(*node)).collect();
+        let hosts_of = |own: bool| -> Vec<HostId> {
+            let clusters = scenario.kube.clusters.iter_enumerated().filter(|(id, _)| (*id == cluster) == own);
+            clusters.flat_map(|(_, spec)| &spec.control_plane).map(|node| Network::host_of(*node)).collect()
+        };
+        let hosts = [true, false].map(hosts_of);
+        let balancer = |id: BalancerId| {
+            let nodes = Network::hosts_of_balancer(id, scenario);
+            Balancer::new(id, &scenario.load_balancers[id], nodes, hosts.clone(), seed)
+        };
+        let balancers = balancers(&scenario.kube.clusters[cluster]).into_iter().map(balancer).collect();
         Self {
             cluster,
             access,
             seed,
-            balancer: Balancer::new(access.balancer, spec, nodes, hosts, seed),
+            balancers,
             servers: BTreeMap::new(),
             endpoints: Endpoints::new(access.endpoints),
             clients: BTreeMap::new(),
@@ -111,14 +122,18 @@ impl ClusterAccess {
         }
     }
 
-    /// The balancer of the cluster.
-    pub const fn balancer_id(&self) -> BalancerId {
-        self.balancer.id()
+    /// Its load balancers, and the health of their targets.
+    pub fn balancers(&self) -> &[Balancer] {
+        &self.balancers
     }
 
-    /// The balancer, and the health of its targets.
-    pub const fn balancer(&self) -> &Balancer {
-        &self.balancer
+    /// One of its load balancers.
+    fn balancer(&self, id: BalancerId) -> &Balancer {
+        &self.balancers[self.place(id)]
+    }
+
+    fn place(&self, id: BalancerId) -> usize {
+        self.balancers.iter().position(|balancer| balancer.id() == id).expect("it is one of the cluster")
     }
 
     /// Where the requests of a client go.
@@ -128,7 +143,7 @@ impl ClusterAccess {
 
     /// Where the connection of a new client ends.
     pub(crate) fn new_connections(&self, client: &NewClient<'_>) -> Vec<NewConnection> {
-        new_connections(&self.balancer, &client.scenario.load_balancers[self.access.balancer], client)
+        new_connections(self.balancer(self.access.balancer), &client.scenario.load_balancers[self.access.balancer], client)
     }
 
     /// State of a client's connection.
@@ -160,7 +175,8 @@ impl ClusterAccess {
     #[cfg(test)]
     pub(crate) fn client_ctx<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> ClientCtx<'a> {
         let spec = &scenario.load_balancers[self.access.balancer];
-        ClientCtx { now, net, servers: &self.servers, balancer: &self.balancer, spec, in_cluster_network: true }
+        let balancer = self.balancer(self.access.balancer);
+        ClientCtx { now, net, servers: &self.servers, balancer, spec, in_cluster_network: true }
     }
 
     /// A server that runs.
@@ -182,6 +198,7 @@ impl ClusterAccess {
         if is_new {
             self.expect_starts(ctx);
         }
+        self.follow_processes(ctx);
         self.endpoints.etcd_leads(view.etcd_term, ctx.now);
         self.update_servers(view, is_new, ctx.now);
         self.update_endpoints(is_new, ctx);
@@ -195,15 +212,18 @@ impl ClusterAccess {
         }
     }
 
-    /// Its balancer is hit by a fault, or no longer.
-    pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
-        self.balancer.fault(id, fault, begins, ctx.now);
+    /// One of its balancers is hit by a fault, or no longer.
+    pub(crate) fn fault(&mut self, balancer: BalancerId, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
+        let place = self.place(balancer);
+        self.balancers[place].fault(id, fault, begins, ctx.now);
+        self.follow_processes(ctx);
         self.new_connections_changed(ctx);
         self.update_clients(ctx);
     }
 
     /// New clients may reach other servers, or none.
-    fn new_connections_changed(&self, ctx: &mut AccessCtx<'_>) {
+    fn new_connections_changed(&mut self, ctx: &mut AccessCtx<'_>) {
+        self.balancers.iter_mut().for_each(|balancer| balancer.look(ctx.now));
         if !ctx.routes_changed.contains(&self.cluster) {
             ctx.routes_changed.push(self.cluster);
         }
@@ -212,17 +232,27 @@ impl ClusterAccess {
     /// Something is due.
     pub(crate) fn handle(&mut self, event: AccessEvent, ctx: &mut AccessCtx<'_>) {
         match event {
-            AccessEvent::Check { node, target, generation } => {
-                let check = self.spec(ctx).check;
-                match self.balancer.check((node, target, generation), check, &self.servers, ctx.net, ctx.now) {
-                    Checked::Nothing => self.arm(ctx),
+            AccessEvent::Check { balancer, node, target, generation } => {
+                let (check, place) = (ctx.scenario.load_balancers[balancer].check, self.place(balancer));
+                match self.balancers[place].check((node, target, generation), check, &self.servers, ctx.net, ctx.now) {
+                    Checked::Nothing => {
+                        let (of, servers) = (&mut self.balancers[place], &self.servers);
+                        let armed = of.arm_target((node, target), check, servers, ctx.net, ctx.now, ctx.stepping);
+                        if let Some((at, generation)) = armed {
+                            ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
+                        }
+                    }
                     Checked::Waits(at, generation) => {
-                        ctx.out.schedule(at, (self.cluster, AccessEvent::Check { node, target, generation }));
+                        ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
                     }
                     Checked::Changed(health) => {
-                        ctx.out.record((self.cluster, AccessRecord::Target { node, target, health }));
-                        self.new_connections_changed(ctx);
-                        self.update_clients(ctx);
+                        ctx.out.record((self.cluster, AccessRecord::Target { balancer, node, target, health }));
+                        if self.balancers[place].is_local() {
+                            self.update_clients_on(self.balancers[place].host_of_node(node), ctx);
+                        } else {
+                            self.new_connections_changed(ctx);
+                            self.update_clients(ctx);
+                        }
                     }
                 }
             }
@@ -262,10 +292,6 @@ impl ClusterAccess {
                 }
             }
         }
-    }
-
-    fn spec<'a>(&self, ctx: &AccessCtx<'a>) -> &'a LoadBalancer {
-        &ctx.scenario.load_balancers[self.access.balancer]
     }
 
     fn update_servers(&mut self, view: &ApiView, is_new: bool, now: Time) {
@@ -338,7 +364,8 @@ impl ClusterAccess {
                 let rules = further.map_or(self.access.alternatives, |spec| spec.alternatives);
                 let selector = rules.map(|rules| self.selector(rules, host, is_new, ctx));
                 let timings = request_timings(id, self.cluster, ctx.scenario);
-                let mut client = Client::new(host, timings, selector, draws, ctx.now);
+                let origin = origin(id, &self.access, &ctx.scenario.kube.clusters[self.cluster], ctx.scenario);
+                let mut client = Client::new((host, origin), timings, selector, draws, ctx.now);
                 client.learns_from_answers(further.is_some());
                 self.clients.insert(id, client);
                 self.update_client(id, ctx);
@@ -356,11 +383,17 @@ impl ClusterAccess {
         let rules = match rules {
             Alternatives::Text => Rules::Text { keep },
             Alternatives::Code => Rules::Code,
+            Alternatives::Configured => Rules::Configured,
         };
-        let known = if knows_all { self.endpoints.listed() } else { &[] };
-        let known = known.iter().map(|key| Alternative {
-            authority: Address::Server(*key),
-            local: self.balancer.host(*key) == Some(host),
+        let hosts = &ctx.scenario.kube.clusters[self.cluster].control_plane;
+        let known: Vec<u32> = match rules {
+            Rules::Configured => (0..hosts.len() as u32).collect(),
+            Rules::Text { .. } | Rules::Code if knows_all => self.endpoints.listed().to_vec(),
+            Rules::Text { .. } | Rules::Code => Vec::new(),
+        };
+        let known = known.into_iter().map(|key| Alternative {
+            authority: Address::Server(key),
+            local: Network::host_of(hosts[key as usize]) == host,
             block: Block::Free,
         });
         Selector::new(rules, Listed::new(known.collect(), ctx.now), None)
@@ -372,13 +405,36 @@ impl ClusterAccess {
         for id in ids {
             self.update_client(id, ctx);
         }
+        if self.balancers.iter().any(Balancer::has_queue) {
+            self.watch_rest_of_backlog(ctx);
+        }
         self.arm(ctx);
     }
 
+    /// Clients on one machine adapt.
+    fn update_clients_on(&mut self, host: HostId, ctx: &mut AccessCtx<'_>) {
+        let there = self.clients.iter().filter(|(_, client)| client.host() == host);
+        for id in there.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.update_client(id, ctx);
+        }
+        self.arm(ctx);
+    }
+
+    /// Load balancers that are processes on machines may have stopped or started.
+    fn follow_processes(&mut self, ctx: &mut AccessCtx<'_>) {
+        for of in &mut self.balancers {
+            for (node, target) in of.follow_processes(ctx.net) {
+                let fact = AccessRecord::Target { balancer: of.id(), node, target, health: Health::Healthy };
+                ctx.out.record((self.cluster, fact));
+            }
+        }
+    }
+
     fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
-        let spec = self.spec(ctx);
-        let Self { servers, balancer, clients, cluster, requests, is_new, .. } = self;
+        let Self { servers, balancers, clients, cluster, requests, is_new, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
+        let balancer = balancers.iter_mut().find(|balancer| balancer.id() == client.origin()).expect("it is one of the cluster");
+        let spec = &ctx.scenario.load_balancers[client.origin()];
         let (route, state) = (client.route(), client.connection_state());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
@@ -430,9 +486,12 @@ impl ClusterAccess {
 
     /// Queues what is due next, but for the clients.
     fn arm(&mut self, ctx: &mut AccessCtx<'_>) {
-        let check = self.spec(ctx).check;
-        for (at, node, target, generation) in self.balancer.arm(check, &self.servers, ctx.net, ctx.now, ctx.stepping) {
-            ctx.out.schedule(at, (self.cluster, AccessEvent::Check { node, target, generation }));
+        for of in &mut self.balancers {
+            let balancer = of.id();
+            let check = ctx.scenario.load_balancers[balancer].check;
+            for (at, node, target, generation) in of.arm(check, &self.servers, ctx.net, ctx.now, ctx.stepping) {
+                ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
+            }
         }
         let next = self.endpoints.next_removal();
         if let Some((at, generation)) = self.endpoints.timer.rearm(next) {

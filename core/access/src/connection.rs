@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     /// Number of the server's process.
     process: u32,
     /// Node of the balancer that it goes through; `None`: it is straight.
-    pub(crate) through: Option<u8>,
+    pub(crate) through: Option<u16>,
 }
 
 /// What clients see: servers, balancer and paths at this time.
@@ -57,10 +57,11 @@ impl ClientCtx<'_> {
         }
     }
 
-    fn connect(&self, reply: Reply<Duration>, server: u32, through: Option<u8>) -> Reply<Connection> {
+    fn connect(&self, reply: Reply<Duration>, server: u32, through: Option<u16>) -> Reply<Connection> {
         match reply {
             Reply::Accepted(_) => Reply::Accepted(Connection { server, process: self.servers[&server].process, through }),
             Reply::Refused => Reply::Refused,
+            Reply::WrongCertificate => Reply::WrongCertificate,
             Reply::Silence => Reply::Silence,
         }
     }
@@ -73,12 +74,12 @@ impl ClientCtx<'_> {
 
     /// Addresses of the original host, in the order in which they are dialled: the nodes of the balancer, in random order. `None`: the
     /// client's host reaches its own server instead, or the name does not resolve.
-    pub(crate) fn addresses(&self, from: HostId, draw: &mut Draw) -> Option<Vec<u8>> {
+    pub(crate) fn addresses(&self, from: HostId, draw: &mut Draw) -> Option<Vec<u16>> {
         let stays = self.spec.loopback == Loopback::StaysOnHost && self.balancer.on_host(from).is_some();
-        if stays || self.balancer.is_removed() {
+        if stays || self.balancer.refuses() {
             return None;
         }
-        let mut nodes: Vec<u8> = self.balancer.nodes().collect();
+        let mut nodes = self.balancer.addresses(from);
         for k in (1..nodes.len()).rev() {
             nodes.swap(k, draw.below(k as u64 + 1) as usize);
         }
@@ -92,8 +93,8 @@ impl ClientCtx<'_> {
     }
 
     /// A client on a host dials a node of the balancer.
-    pub(crate) fn dial_node(&self, from: HostId, node: u8, draw: &mut Draw) -> Reply<Connection> {
-        if self.balancer.is_removed() {
+    pub(crate) fn dial_node(&self, from: HostId, node: u16, draw: &mut Draw) -> Reply<Connection> {
+        if self.balancer.refuses() {
             return Reply::Refused;
         }
         if !self.balancer.is_open(node, from, self.net) {
@@ -104,10 +105,12 @@ impl ClientCtx<'_> {
             return Reply::Refused;
         }
         let key = choice[draw.below(choice.len() as u64) as usize];
-        if self.spec.loopback == Loopback::Fails && self.balancer.host(key) == Some(from) {
+        if self.spec.loopback == Loopback::Fails && self.balancer.leads_to(key) == from {
             return Reply::Silence;
         }
-        self.connect(self.balancer.reach(node, key, self.servers, self.net), key, Some(node))
+        let listens = |key| self.servers.get(&key).is_some_and(|server| server.view.listens);
+        let (key, reply) = self.balancer.forward(node, key, listens, self.net);
+        self.connect(reply, key, Some(node))
     }
 
     /// What has become of a connection of a client on a host; while it is open, the time of the way there and back without queues.
@@ -115,7 +118,7 @@ impl ClientCtx<'_> {
         let key = connection.server;
         let reply = match connection.through {
             None => self.straight(from, key),
-            Some(_) if self.balancer.is_removed() => Reply::Refused,
+            Some(_) if self.balancer.refuses() => Reply::Refused,
             Some(node) if self.balancer.is_open(node, from, self.net) => {
                 // A target that the node would still choose (fail open) keeps its connections.
                 let unhealthy = self.balancer.health(node, key) == Health::Unhealthy

@@ -2,14 +2,17 @@
 
 use zonefall_kernel::timer::Generation;
 use zonefall_kube::ctx::ApiClient;
+use zonefall_scenario::ids::BalancerId;
 
 /// An event of one cluster's API access.
 #[derive(Clone, Copy, Debug)]
 pub enum AccessEvent {
     /// A check of a target starts, or times out.
     Check {
+        /// The balancer.
+        balancer: BalancerId,
         /// Node of the balancer, by its place.
-        node: u8,
+        node: u16,
         /// The target: key of the server.
         target: u32,
         /// Generation of the timer.

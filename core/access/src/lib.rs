@@ -19,9 +19,11 @@ pub mod client;
 pub mod cluster;
 mod connection;
 pub mod ctx;
+mod dial;
 pub mod endpoints;
 pub mod event;
 mod new_connections;
+pub mod origin;
 mod queue;
 pub mod record;
 mod reply;
@@ -76,8 +78,9 @@ impl Access {
 
     /// A load balancer is hit by a fault, or no longer (`begins`).
     pub fn fault(&mut self, balancer: BalancerId, id: FaultId, fault: &Fault, begins: bool, ctx: &mut AccessCtx<'_>) {
-        if let Some(access) = self.clusters.values_mut().find(|access| access.balancer_id() == balancer) {
-            Arc::make_mut(access).fault(id, fault, begins, ctx);
+        let has = |access: &ClusterAccess| access.balancers().iter().any(|own| own.id() == balancer);
+        if let Some(access) = self.clusters.values_mut().find(|access| has(access)) {
+            Arc::make_mut(access).fault(balancer, id, fault, begins, ctx);
         }
     }
 

@@ -11,14 +11,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::{DIAL, dial_share};
+use crate::dial::{DIAL, dial_share};
 use crate::reply::Reply;
 use crate::target::Balancer;
 use zonefall_kernel::time::Duration;
 use zonefall_kube::ctx::{NewClient, NewConnection};
 use zonefall_scenario::access::LoadBalancer;
 
-/// How often, of `of` dials, a node of the balancer refuses, and how often it is silent.
+/// How often, of `of` dials, a node of the balancer refuses, and how often it is silent. The others end there: at a server, or at a wrong
+/// certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Odds {
     refused: usize,
@@ -37,7 +38,7 @@ struct Kind {
 
 /// Every end, with its chance.
 pub(crate) fn new_connections(balancer: &Balancer, spec: &LoadBalancer, client: &NewClient<'_>) -> Vec<NewConnection> {
-    let kinds = if balancer.is_removed() { Vec::new() } else { kinds(balancer, spec, client) };
+    let kinds = if balancer.refuses() { Vec::new() } else { kinds(balancer, spec, client) };
     let limit = client.deadline.min(DIAL);
     let (mut ends, mut failed) = (Vec::new(), 0.0);
     // By nodes of each kind that have not been dialled and the time spent so far. The fullest comes first: all ways to another have been
@@ -62,6 +63,8 @@ pub(crate) fn new_connections(balancer: &Balancer, spec: &LoadBalancer, client: 
                     *states.entry((fewer.clone(), spent)).or_insert(0.0) += chance * times as f64 / of;
                 }
             };
+            failed +=
+                chance_each * (kind.nodes * (kind.odds.of - kind.odds.refused - kind.odds.silent) - kind.servers.len()) as f64;
             goes_on(kind.odds.refused, spent);
             goes_on(kind.odds.silent, spent + dial_share(DIAL - spent, addresses));
         }
@@ -86,7 +89,7 @@ fn kinds(balancer: &Balancer, spec: &LoadBalancer, client: &NewClient<'_>) -> Ve
 }
 
 /// Replies to a dial of a node, one for each target that it may choose, and the servers that accept.
-fn replies(balancer: &Balancer, node: u8, spec: &LoadBalancer, client: &NewClient<'_>) -> (Odds, Vec<(u32, Duration)>) {
+fn replies(balancer: &Balancer, node: u16, spec: &LoadBalancer, client: &NewClient<'_>) -> (Odds, Vec<(u32, Duration)>) {
     let Some(way) = balancer.reach_from(client.from, node, client.net) else {
         return (Odds { refused: 0, silent: 1, of: 1 }, Vec::new());
     };
@@ -95,13 +98,14 @@ fn replies(balancer: &Balancer, node: u8, spec: &LoadBalancer, client: &NewClien
         return (Odds { refused: 1, silent: 0, of: 1 }, Vec::new());
     }
     let mut odds = Odds { refused: 0, silent: 0, of: choice.len() };
-    let way = way + spec.hop_latency * 2 + balancer.queues()[usize::from(node)].wait(client.now);
+    let way = way + spec.hop_latency * 2 + balancer.wait_of_new_clients(node);
     let mut servers = Vec::new();
     for key in choice {
-        match balancer.reach_target(node, key, client.listening.contains(&key), client.net) {
-            Reply::Accepted(on) => servers.push((key, way + on)),
-            Reply::Refused => odds.refused += 1,
-            Reply::Silence => odds.silent += 1,
+        match balancer.forward(node, key, |key| client.listening.contains(&key), client.net) {
+            (key, Reply::Accepted(on)) => servers.push((key, way + on)),
+            (_, Reply::Refused) => odds.refused += 1,
+            (_, Reply::WrongCertificate) => {}
+            (_, Reply::Silence) => odds.silent += 1,
         }
     }
     (odds, servers)

@@ -6,14 +6,17 @@ use crate::balancer::health::Health;
 use zonefall_kernel::time::Duration;
 use zonefall_kernel::traced;
 use zonefall_kube::ctx::ApiClient;
+use zonefall_scenario::ids::BalancerId;
 
 /// A fact of one cluster's API access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessRecord {
     /// A node of the load balancer has found a target in another state of health.
     Target {
-        /// The node of the balancer, by its place among the balancer's zones.
-        node: u8,
+        /// The balancer.
+        balancer: BalancerId,
+        /// The node of the balancer, by its place among the balancer's zones or machines.
+        node: u16,
         /// The target: place of its host in the control plane.
         target: u32,
         /// The state of health.
@@ -42,7 +45,7 @@ pub enum AccessRecord {
 }
 
 traced! { enum AccessRecord {
-    Target { node, target, health } = 0,
+    Target { balancer, node, target, health } = 0,
     Client { client, state } = 1,
     ClientStopped(client) = 2,
     Request { client, result, after } = 3,

@@ -7,6 +7,8 @@ pub(crate) enum Reply<T> {
     Accepted(T),
     /// The connection is refused or reset (RST) at once: the kernel of a living host replies for a process that does not run.
     Refused,
+    /// The connection is accepted, and its certificate is wrong: the client closes it, and dials no other address of the same name.
+    WrongCertificate,
     /// No packet comes back.
     Silence,
 }

@@ -50,7 +50,7 @@ enum Arrival {
     At(Time),
     /// After the queue of a node, which it leaves then, and the way.
     Queued {
-        node: u8,
+        node: u16,
         position: Position,
         leaves: Time,
         way: Duration,

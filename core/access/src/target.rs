@@ -33,36 +33,62 @@ struct Target {
     waits: bool,
 }
 
+/// Where an entry of a balancer leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Destination {
+    /// To a server of the cluster, by its key.
+    Server(u32),
+    /// To another machine, and whether an API server of another cluster listens there.
+    Elsewhere(HostId, bool),
+}
+
 /// A load balancer.
 #[derive(Clone, Debug)]
 pub struct Balancer {
     id: BalancerId,
     nodes: Vec<HostId>,
+    /// Its nodes are processes on machines of the cluster, each for the clients there.
+    is_local: bool,
     /// By node and key of the server.
-    targets: BTreeMap<(u8, u32), Target>,
+    targets: BTreeMap<(u16, u32), Target>,
     /// Hosts of all targets, whether a server runs there or not.
     hosts: Vec<HostId>,
+    /// Hosts of API servers of other clusters.
+    others: Vec<HostId>,
     /// Faults under way.
     faults: Vec<(FaultId, Fault)>,
     /// Bytes per second of each node without faults; `None`: no limit.
     bandwidth: Option<u64>,
     /// The queue of each node.
     queues: Vec<Queue>,
+    /// Time that new clients wait in the queue of each node, as it was when they were last looked at.
+    waits: Vec<Duration>,
+    /// Whether each node runs: a process on a machine starts anew when either was down.
+    runs: Vec<bool>,
 }
 
 impl Balancer {
     /// A balancer with nodes on some hosts, whose targets on others (by the keys of their servers) have been healthy for long.
-    pub(crate) fn new(id: BalancerId, spec: &LoadBalancer, nodes: Vec<HostId>, hosts: Vec<HostId>, seed: u64) -> Self {
+    /// `others`: hosts of API servers of other clusters.
+    pub(crate) fn new(
+        id: BalancerId,
+        spec: &LoadBalancer,
+        nodes: Vec<HostId>,
+        [hosts, others]: [Vec<HostId>; 2],
+        seed: u64,
+    ) -> Self {
         let target = |node: usize, key: usize| {
             let entity = u64::from(id.0) << 32 | (node as u64) << 16 | key as u64;
             let phase = Stream::new(seed, Purpose::Balancer, entity).draw(0).below(spec.check.interval.as_nanos());
             let checks = Periodic::new(Time::from_nanos(phase), spec.check.interval);
             let target = Target { health: TargetHealth::new(Health::Healthy), checks, timer: Timer::new(), waits: false };
-            ((node as u8, key as u32), target)
+            ((node as u16, key as u32), target)
         };
         let targets = (0..nodes.len()).flat_map(|node| (0..hosts.len()).map(move |key| target(node, key))).collect();
-        let queues = vec![Queue::new(spec.bandwidth); nodes.len()];
-        Self { id, nodes, targets, hosts, faults: Vec::new(), bandwidth: spec.bandwidth, queues }
+        let (queues, waits) = (vec![Queue::new(spec.bandwidth); nodes.len()], vec![Duration::ZERO; nodes.len()]);
+        let runs = vec![true; nodes.len()];
+        let is_local = !spec.machines.is_empty();
+        Self { id, nodes, is_local, targets, hosts, others, faults: Vec::new(), bandwidth: spec.bandwidth, queues, waits, runs }
     }
 
     /// The queue of each node.
@@ -73,6 +99,57 @@ impl Balancer {
     /// The queue of each node.
     pub(crate) fn queues_mut(&mut self) -> &mut [Queue] {
         &mut self.queues
+    }
+
+    /// Looks at the queues for new clients: until the next look they wait for as long. (Queues move all the time. If each question looked at
+    /// them, the number of questions, which differs with fast-forward, would be part of the answer.)
+    pub(crate) fn look(&mut self, now: Time) {
+        self.waits = self.queues.iter().map(|queue| queue.wait(now)).collect();
+    }
+
+    /// Time that a new client waits in the queue of a node.
+    pub(crate) fn wait_of_new_clients(&self, node: u16) -> Duration {
+        self.waits[usize::from(node)]
+    }
+
+    /// Whether new clients wait.
+    pub(crate) fn has_queue(&self) -> bool {
+        self.waits.iter().any(|wait| *wait > Duration::ZERO)
+    }
+
+    /// Its nodes are processes on machines of the cluster, each for the clients there.
+    pub(crate) const fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// Host of a node.
+    pub(crate) fn host_of_node(&self, node: u16) -> HostId {
+        self.nodes[usize::from(node)]
+    }
+
+    /// Processes or machines may have stopped or started. A process that has started takes all targets for healthy (HAProxy, `init-state`):
+    /// these were unhealthy before, by node and key.
+    pub(crate) fn follow_processes(&mut self, net: &Network) -> Vec<(u16, u32)> {
+        if !self.is_local {
+            return Vec::new();
+        }
+        let stopped = self.refuses();
+        let mut healthy = Vec::new();
+        for node in self.nodes() {
+            let runs = !stopped && net.is_powered(self.nodes[usize::from(node)]);
+            let ran = std::mem::replace(&mut self.runs[usize::from(node)], runs);
+            let has_started = runs && !ran;
+            for (key, target) in self.targets.range_mut((node, 0)..=(node, u32::MAX)).map(|((_, key), target)| (*key, target)) {
+                if !runs {
+                    target.timer.cancel();
+                    target.waits = false;
+                } else if has_started && target.health.health() != Health::Healthy {
+                    target.health = TargetHealth::new(Health::Healthy);
+                    healthy.push((node, key));
+                }
+            }
+        }
+        healthy
     }
 
     /// The longest time that a response waits at a node.
@@ -86,8 +163,8 @@ impl Balancer {
     }
 
     /// Its nodes, by their places.
-    pub(crate) fn nodes(&self) -> std::ops::Range<u8> {
-        0..self.nodes.len() as u8
+    pub(crate) fn nodes(&self) -> std::ops::Range<u16> {
+        0..self.nodes.len() as u16
     }
 
     /// Host of a target.
@@ -101,13 +178,13 @@ impl Balancer {
     }
 
     /// Health of a target, as a node has found it.
-    pub fn health(&self, node: u8, key: u32) -> Health {
+    pub fn health(&self, node: u16, key: u32) -> Health {
         self.targets[&(node, key)].health.health()
     }
 
     /// When a node checks a target next.
     #[cfg(test)]
-    pub(crate) fn next_check(&self, node: u8, key: u32, now: Time) -> Time {
+    pub(crate) fn next_check(&self, node: u16, key: u32, now: Time) -> Time {
         self.targets[&(node, key)].checks.after(now)
     }
 
@@ -130,9 +207,14 @@ impl Balancer {
         self.faults.iter().any(|(_, fault)| from(fault))
     }
 
-    /// It was deleted: its name does not resolve.
-    pub(crate) fn is_removed(&self) -> bool {
-        self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)))
+    /// It refuses connections at once: it was deleted, and its name does not resolve, or its process on the client's own machine does not run.
+    pub(crate) fn refuses(&self) -> bool {
+        self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)) || self.is_local && matches!(fault, Fault::LbDown(_)))
+    }
+
+    /// Nodes that a client on a host dials, by their places: all, or the one on its machine.
+    pub(crate) fn addresses(&self, from: HostId) -> Vec<u16> {
+        self.nodes().filter(|node| !self.is_local || self.nodes[usize::from(*node)] == from).collect()
     }
 
     /// Whether its faults drop all packets between its nodes and somewhere.
@@ -145,42 +227,76 @@ impl Balancer {
     }
 
     /// Whether packets pass between a node of it and a host, both ways.
-    pub(crate) fn is_open(&self, node: u8, host: HostId, net: &Network) -> bool {
+    pub(crate) fn is_open(&self, node: u16, host: HostId, net: &Network) -> bool {
         let own = self.nodes[usize::from(node)];
         let is_at = |place: &Place| match *place {
             Place::Zone(zone) => net.zone(host) == zone,
             Place::Node(node) => Network::host_of(node) == host,
         };
-        net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && !self.drops(is_at)
+        // Packets on one machine meet no partition.
+        net.is_powered(own) && net.is_powered(host) && net.is_open(own, host) && (own == host || !self.drops(is_at))
     }
 
     /// Typical time of the way from a vantage to a node and back; `None`: no packet passes both ways.
-    pub(crate) fn reach_from(&self, from: Vantage, node: u8, net: &Network) -> Option<Duration> {
+    pub(crate) fn reach_from(&self, from: Vantage, node: u16, net: &Network) -> Option<Duration> {
         let is_at = |place: &Place| matches!((place, from), (Place::Zone(zone), Vantage::Zone(own)) if *zone == own);
         net.reach_from(from, self.nodes[usize::from(node)]).filter(|_| !self.drops(is_at))
     }
 
-    /// Reply to a node that opens a connection to a target; where it is accepted, the time of the way there and back.
-    pub(crate) fn reach(&self, node: u8, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reply<Duration> {
-        self.reach_target(node, key, servers.get(&key).is_some_and(|server| server.view.listens), net)
+    /// Where the entry for a target leads.
+    fn destination(&self, key: u32) -> Destination {
+        let host = self.hosts[key as usize];
+        let wrong = self.faults.iter().rev().find_map(|(_, fault)| match fault {
+            Fault::LbWrongTarget(fault) if Network::host_of(fault.target) == host => Some(fault.instead),
+            _ => None,
+        });
+        let Some(instead) = wrong else { return Destination::Server(key) };
+        let host = Network::host_of(instead);
+        self.on_host(host).map_or_else(|| Destination::Elsewhere(host, self.others.contains(&host)), Destination::Server)
     }
 
-    /// The same of a target on whose host a server listens, or none does.
-    pub(crate) fn reach_target(&self, node: u8, key: u32, listens: bool, net: &Network) -> Reply<Duration> {
-        let host = self.hosts[key as usize];
+    /// Reply to a node that opens a connection to a server; where it is accepted, the time of the way there and back.
+    pub(crate) fn reach(&self, node: u16, key: u32, servers: &BTreeMap<u32, Server>, net: &Network) -> Reply<Duration> {
+        self.reach_host(node, self.hosts[key as usize], servers.get(&key).is_some_and(|server| server.view.listens), net)
+    }
+
+    /// The same of a host on which a server listens, or none does.
+    fn reach_host(&self, node: u16, host: HostId, listens: bool, net: &Network) -> Reply<Duration> {
         if !self.is_open(node, host, net) {
             return Reply::Silence;
         }
         if listens { Reply::Accepted(net.round_trip(self.nodes[usize::from(node)], host)) } else { Reply::Refused }
     }
 
+    /// Reply to a client that a node sends to a target, and the server that it reaches. `listens`: whether a server of the cluster does.
+    pub(crate) fn forward(&self, node: u16, key: u32, listens: impl Fn(u32) -> bool, net: &Network) -> (u32, Reply<Duration>) {
+        match self.destination(key) {
+            Destination::Server(key) => (key, self.reach_host(node, self.hosts[key as usize], listens(key), net)),
+            Destination::Elsewhere(host, has_server) => {
+                let reply = match self.reach_host(node, host, has_server, net) {
+                    Reply::Accepted(_) => Reply::WrongCertificate,
+                    other => other,
+                };
+                (key, reply)
+            }
+        }
+    }
+
+    /// Machine that the entry for a target leads to.
+    pub(crate) fn leads_to(&self, key: u32) -> HostId {
+        match self.destination(key) {
+            Destination::Server(key) => self.hosts[key as usize],
+            Destination::Elsewhere(host, _) => host,
+        }
+    }
+
     /// Time of the way from a client's host to a node and back.
-    pub(crate) fn way_to(&self, node: u8, from: HostId, net: &Network) -> Duration {
+    pub(crate) fn way_to(&self, node: u16, from: HostId, net: &Network) -> Duration {
         net.round_trip(from, self.nodes[usize::from(node)])
     }
 
     /// Targets that a node may choose for a new connection; none: the node refuses it.
-    pub(crate) fn choice(&self, node: u8, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
+    pub(crate) fn choice(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
         let own = net.zone(self.nodes[usize::from(node)]);
         let keys = 0..self.hosts.len() as u32;
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
@@ -201,11 +317,18 @@ impl Balancer {
     }
 
     /// Result of a check that starts now; `None`: no answer.
-    fn result(&self, node: u8, key: u32, check: Check, servers: &BTreeMap<u32, Server>, net: &Network) -> Option<bool> {
-        match self.reach(node, key, servers, net) {
+    fn result(&self, node: u16, key: u32, check: Check, servers: &BTreeMap<u32, Server>, net: &Network) -> Option<bool> {
+        // Checks do not verify certificates: they succeed at a server of another cluster, too.
+        let (reply, readyz) = match self.destination(key) {
+            Destination::Server(key) => {
+                (self.reach(node, key, servers, net), servers.get(&key).is_some_and(|server| server.view.readyz))
+            }
+            Destination::Elsewhere(host, listens) => (self.reach_host(node, host, listens, net), true),
+        };
+        match reply {
             Reply::Silence => None,
-            Reply::Refused => Some(false),
-            Reply::Accepted(_) => Some(self.kind(check) == CheckKind::Tcp || servers[&key].view.readyz),
+            Reply::Refused | Reply::WrongCertificate => Some(false),
+            Reply::Accepted(_) => Some(self.kind(check) == CheckKind::Tcp || readyz),
         }
     }
 
@@ -217,29 +340,40 @@ impl Balancer {
         net: &Network,
         now: Time,
         stepping: Stepping,
-    ) -> Vec<(Time, u8, u32, Generation)> {
-        let keys: Vec<(u8, u32)> = self.targets.keys().copied().collect();
-        let mut armed = Vec::new();
-        for (node, key) in keys {
-            let result = self.result(node, key, check, servers, net);
-            let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
-            if target.waits {
-                continue;
-            }
-            let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
-            // A check at this very moment is still to come.
-            let due = target.timer.deadline().filter(|at| *at == now);
-            if let Some((at, generation)) = target.timer.rearm(counts.then(|| due.unwrap_or_else(|| target.checks.after(now)))) {
-                armed.push((at, node, key, generation));
-            }
+    ) -> Vec<(Time, u16, u32, Generation)> {
+        let keys: Vec<(u16, u32)> = self.targets.keys().copied().collect();
+        let arm = |(node, key)| {
+            let (at, generation) = self.arm_target((node, key), check, servers, net, now, stepping)?;
+            Some((at, node, key, generation))
+        };
+        keys.into_iter().filter_map(arm).collect()
+    }
+
+    /// The next check of one target.
+    pub(crate) fn arm_target(
+        &mut self,
+        (node, key): (u16, u32),
+        check: Check,
+        servers: &BTreeMap<u32, Server>,
+        net: &Network,
+        now: Time,
+        stepping: Stepping,
+    ) -> Option<(Time, Generation)> {
+        let result = self.result(node, key, check, servers, net);
+        let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
+        if target.waits || !self.runs[usize::from(node)] {
+            return None;
         }
-        armed
+        let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
+        // A check at this very moment is still to come.
+        let due = target.timer.deadline().filter(|at| *at == now);
+        target.timer.rearm(counts.then(|| due.unwrap_or_else(|| target.checks.after(now))))
     }
 
     /// A timer of a target fires; whether its health has changed.
     pub(crate) fn check(
         &mut self,
-        (node, key, generation): (u8, u32, Generation),
+        (node, key, generation): (u16, u32, Generation),
         check: Check,
         servers: &BTreeMap<u32, Server>,
         net: &Network,

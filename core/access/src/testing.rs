@@ -16,7 +16,7 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::Network;
 use zonefall_scenario::ids::{FaultId, KubeClusterId};
-use zonefall_scenario::{Fault, Scenario};
+use zonefall_scenario::{Fault, Hit, Scenario};
 
 /// The cluster.
 pub(crate) const ID: KubeClusterId = KubeClusterId(0);
@@ -33,17 +33,33 @@ pub(crate) fn scenario(balancer: &str, alternatives: &str) -> Scenario {
 
 /// The scenario, with these further clients.
 pub(crate) fn scenario_with(balancer: &str, alternatives: &str, clients: &str) -> Scenario {
+    scenario_of(balancer, "", alternatives, clients)
+}
+
+/// The scenario with a second load balancer `other`, whose fields follow its profile, and these fields of `api_access`.
+pub(crate) fn scenario_with_another(other: &str, access: &str, clients: &str) -> Scenario {
+    scenario_of(&format!(r#"}}, {{"name": "other", "profile": "haproxy"{other}"#), access, "null", clients)
+}
+
+fn scenario_of(balancer: &str, access: &str, alternatives: &str, clients: &str) -> Scenario {
     let file = format!(
         r#"{{
             "name": "access", "duration": "1d", "topology": {{"regions": [{{"name": "r", "zones": ["a", "b", "c"]}}]}},
             "load_balancers": [{{"name": "lb", "profile": "haproxy"{balancer}}}],
             "clusters": [{{
                 "name": "c", "zones": ["a", "b", "c"], "pools": [{{"name": "p", "minimum": 3, "maximum": 3}}],
-                "api_access": {{"load_balancer": "lb", "alternatives": {alternatives}}}, "api_clients": {clients}
+                "api_access": {{"load_balancer": "lb", "alternatives": {alternatives}{access}}}, "api_clients": {clients}
             }}]
         }}"#
     );
     Scenario::from_json(&file).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// The scenario, beside another cluster `d` whose clients need no load balancer.
+pub(crate) fn beside_another_cluster() -> Scenario {
+    let other =
+        r#"[]}, {"name": "d", "zones": ["a", "b", "c"], "pools": [{"name": "q", "minimum": 1, "maximum": 1}], "workloads": []"#;
+    scenario_with("", "null", other)
 }
 
 /// Queued events, and records.
@@ -112,9 +128,11 @@ impl Bench {
         self.act(ClusterAccess::update);
     }
 
-    /// A fault of the balancer begins or ends.
+    /// A fault of its balancer begins or ends.
     pub(crate) fn fault(&mut self, id: FaultId, fault: &Fault, begins: bool) {
-        self.act(|access, _, ctx| access.fault(id, fault, begins, ctx));
+        let hits = fault.kind().hits();
+        let [Hit::Balancer(balancer)] = hits[..] else { panic!("{fault:?} is not one of a balancer") };
+        self.act(|access, _, ctx| access.fault(balancer, id, fault, begins, ctx));
     }
 
     /// Handles the next event up to then, if there is one; otherwise moves the clock there.

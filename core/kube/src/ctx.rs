@@ -83,8 +83,6 @@ pub enum Route {
 /// A client that knows only the original host of an API and connects to it now, as each run of kubectl does.
 #[derive(Clone, Copy, Debug)]
 pub struct NewClient<'a> {
-    /// When it does.
-    pub now: Time,
     /// Where it is.
     pub from: Vantage,
     /// It waits this long for an answer.

@@ -92,8 +92,12 @@ impl Network {
         HostId(node.0)
     }
 
-    /// The hosts of a load balancer's nodes, in the order of its zones.
+    /// The hosts of a load balancer's nodes, in the order of its zones or machines.
     pub fn hosts_of_balancer(balancer: BalancerId, scenario: &Scenario) -> Vec<HostId> {
+        let machines = &scenario.load_balancers[balancer].machines;
+        if !machines.is_empty() {
+            return machines.iter().map(|node| Self::host_of(*node)).collect();
+        }
         let before = scenario.load_balancers.iter().take(usize::from(balancer)).map(|other| other.zones.len()).sum::<usize>();
         let first = scenario.nodes.len() + scenario.clients.len() + before;
         (first..first + scenario.load_balancers[balancer].zones.len()).map(HostId::from).collect()

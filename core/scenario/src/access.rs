@@ -7,13 +7,15 @@ use zonefall_kernel::time::Duration;
 use crate::ids::{BalancerId, NodeId, ZoneId};
 use crate::units::Rate;
 
-/// A load balancer (layer 4) in front of the API servers of one cluster: a node of it in each of its zones.
+/// A load balancer (layer 4) in front of the API servers of one cluster: a node of it in each of its zones, or on each node of the cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadBalancer {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// Zones of its nodes, at least one. Its DNS name has the addresses of all nodes.
+    /// Zones of its nodes, at least one. Its DNS name has the addresses of all nodes. None where it runs on `machines`.
     pub zones: Vec<ZoneId>,
+    /// Nodes of the topology that each run a node of it, a process. There its name has the address of that process, elsewhere none.
+    pub machines: Vec<NodeId>,
     /// Whether a node sends clients to targets of other zones than its own, too.
     pub cross_zone: bool,
     /// Its health check.
@@ -30,6 +32,13 @@ pub struct LoadBalancer {
     pub bandwidth: Option<u64>,
     /// A cloud provider runs it and charges for it. (HAProxy runs on hosts of one's own.)
     pub is_charged: bool,
+}
+
+impl LoadBalancer {
+    /// Number of its nodes.
+    pub fn nodes(&self) -> usize {
+        self.zones.len() + self.machines.len()
+    }
 }
 
 /// Health check of a load balancer.
@@ -99,6 +108,8 @@ pub enum Loopback {
 pub struct ApiAccess {
     /// Load balancer that clients are configured with: the original host of their requests.
     pub balancer: BalancerId,
+    /// Load balancer on each node of the cluster: the original host of the clients there.
+    pub on_each_node: Option<BalancerId>,
     /// Rules of alternative services; `None`: API servers advertise none.
     pub alternatives: Option<Alternatives>,
     /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
@@ -125,6 +136,16 @@ pub enum Alternatives {
     Text,
     /// The behaviour of its prototype.
     Code,
+    /// The hosts of the control plane, which clients are configured with (`AlternativeHosts` of client-go in the document): a client knows
+    /// them all from its start on, and learns none. Otherwise as the document.
+    Configured,
+}
+
+impl Alternatives {
+    /// Whether API servers advertise them.
+    pub const fn are_advertised(self) -> bool {
+        matches!(self, Self::Text | Self::Code)
+    }
 }
 
 /// A program whose requests to the API of its cluster are simulated one by one: a process on each of its nodes.
@@ -148,6 +169,8 @@ pub struct ApiClientSpec {
     pub timeout: Option<Duration>,
     /// Requests beyond this limit wait in the process.
     pub limit: Option<RateLimit>,
+    /// Load balancer that it is configured with; `None`: that of other clients on the same node.
+    pub balancer: Option<BalancerId>,
     /// Rules by which it uses alternative services; `None`: it does not.
     pub alternatives: Option<Alternatives>,
     /// Whether packets pass between its nodes and the addresses of API servers, not just the load balancer's.

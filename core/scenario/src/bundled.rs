@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 46] = bundle![
+static BUNDLED: [Bundled; 47] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -57,6 +57,7 @@ static BUNDLED: [Bundled; 46] = bundle![
     "lb-throttled",
     "must-gather-in-outage",
     "local-first",
+    "lb-on-each-node",
     "apiserver-crash",
     "apiserver-rolling-restart",
     "lb-removed-after-bootstrap",

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
+use crate::access::origin::{node, origin};
 use crate::access::record::{AccessRecord, ConnectionState, RequestResult};
-use crate::ids::{ApiClientId, EtcdId, KubeClusterId, NodeId};
+use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::spec::KubeClusterSpec;
@@ -15,7 +16,7 @@ use crate::observe::client_requests::ClientRequests;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{AccessReport, ClientOutageReport, ClientRequestsReport, length, seconds};
-use crate::scenario::access::Loopback;
+use crate::scenario::access::{LoadBalancer, Loopback};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
 /// The most outages that are listed one by one, for each kind of client.
@@ -35,8 +36,8 @@ pub struct Access {
     active: Vec<ActiveFault>,
     /// Faults that have ended not long ago, and when.
     ended: VecDeque<(Time, ActiveFault)>,
-    /// Unhealthy targets of load balancers: cluster, node of the balancer, key of the server.
-    unhealthy: BTreeSet<(KubeClusterId, u8, u32)>,
+    /// Unhealthy targets of load balancers: balancer, node of it, key of the server.
+    unhealthy: BTreeSet<(BalancerId, u16, u32)>,
     /// What has happened to etcd clusters not long ago, and when.
     happened: VecDeque<(Time, EtcdId, String)>,
     requests: BTreeMap<(KubeClusterId, ApiClientId), ClientRequests>,
@@ -81,7 +82,8 @@ impl Access {
         let spec = &self.scenario.kube.clusters[cluster];
         let because = self.because(cluster, client, [had, now], at);
         let balancer = |through: bool| {
-            let name = spec.access.filter(|_| through).map(|access| &self.scenario.load_balancers[access.balancer].name);
+            let origin = self.origin(cluster, client).filter(|_| through);
+            let name = origin.map(|origin| &self.scenario.load_balancers[origin].name);
             name.map_or_else(String::new, |name| format!(" through {name}"))
         };
         let server = |key: u32| &self.scenario.nodes[spec.control_plane[key as usize]].name;
@@ -111,7 +113,8 @@ impl Access {
     /// Faults under way; else what etcd has just done; else a fault that ended not long ago; else what the load balancer does without a fault.
     fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
-        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec);
+        let origin = self.origin(cluster, client);
+        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec, origin);
         let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
         let faults = self.active.iter().chain(just_ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
         let faults: Vec<String> = faults.collect();
@@ -139,7 +142,8 @@ impl Access {
         now: ConnectionState,
     ) -> Option<String> {
         let spec = &self.scenario.kube.clusters[cluster];
-        let balancer = &self.scenario.load_balancers[spec.access?.balancer];
+        let origin = self.origin(cluster, client)?;
+        let balancer = &self.scenario.load_balancers[origin];
         if let ApiClient::Further(id, _) = client
             && !spec.api_clients[id].in_cluster_network
             && had == ConnectionState::None
@@ -147,20 +151,22 @@ impl Access {
         {
             return Some("packets from outside the cluster network to alternative services vanish".to_owned());
         }
-        let is_target = host(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
+        // Of a balancer on each node only the process on the client's own.
+        let serves = |place: u16| balancer.machines.get(usize::from(place)).is_none_or(|own| node(client, spec) == Some(*own));
+        let is_target = node(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
         match had {
             ConnectionState::Open { server, through: true }
             | ConnectionState::Unanswered { server, through: true }
             | ConnectionState::Silent { server, through: true }
             | ConnectionState::Late { server, through: true }
-                if self.unhealthy.iter().any(|(own, _, target)| *own == cluster && *target == server) =>
+                if self.unhealthy.iter().any(|(own, place, target)| *own == origin && serves(*place) && *target == server) =>
             {
                 Some(format!("{} found it unhealthy", balancer.name))
             }
             _ if is_target && balancer.loopback == Loopback::Fails && now == ConnectionState::None => {
                 Some(format!("{} sends hosts of the control plane to themselves, which fails", balancer.name))
             }
-            ConnectionState::None if self.unhealthy.iter().any(|(own, ..)| *own == cluster) => {
+            ConnectionState::None if self.unhealthy.iter().any(|(own, place, _)| *own == origin && serves(*place)) => {
                 Some(format!("{} finds API servers unhealthy", balancer.name))
             }
             _ => None,
@@ -185,11 +191,18 @@ impl Access {
         self.happened.push_back((at, cluster, what));
     }
 
-    /// Whether a fault can concern clients of a cluster: not a fault of another cluster's load balancer, hosts or etcd.
-    fn concerns(&self, fault: &Fault, cluster: &KubeClusterSpec) -> bool {
+    /// The load balancer that a client is configured with.
+    fn origin(&self, cluster: KubeClusterId, client: ApiClient) -> Option<BalancerId> {
+        let spec = &self.scenario.kube.clusters[cluster];
+        spec.access.map(|access| origin(client, &access, spec, &self.scenario))
+    }
+
+    /// Whether a fault can concern clients of a cluster: not a fault of another load balancer than `own`, or of another cluster's hosts or
+    /// etcd.
+    fn concerns(&self, fault: &Fault, cluster: &KubeClusterSpec, own: Option<BalancerId>) -> bool {
         let is_own = |node: NodeId| cluster.control_plane.contains(&node) || cluster.nodes.iter().any(|own| own.node == node);
         fault.kind().hits().into_iter().any(|hit| match hit {
-            Hit::Balancer(balancer) => cluster.access.is_some_and(|access| access.balancer == balancer),
+            Hit::Balancer(balancer) => own == Some(balancer),
             Hit::Member(FaultTarget::Named(member)) => member.cluster == cluster.etcd,
             Hit::Node(FaultTarget::Named(node)) => is_own(node),
             Hit::Volume(FaultTarget::Named(volume)) => {
@@ -290,8 +303,8 @@ impl Observer for Access {
                 let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
                 client.change(at, *state, cause);
             }
-            Record::Access(cluster, AccessRecord::Target { node, target, health }) => {
-                let target = (*cluster, *node, *target);
+            Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {
+                let target = (*balancer, *node, *target);
                 if *health == Health::Unhealthy {
                     self.unhealthy.insert(target);
                 } else {
@@ -363,15 +376,6 @@ const fn link(state: ConnectionState) -> Option<(u32, bool)> {
     }
 }
 
-/// The node of the scenario that a client runs on, if it is one.
-pub fn host(client: ApiClient, cluster: &KubeClusterSpec) -> Option<NodeId> {
-    match client {
-        ApiClient::Kubelet(key) => cluster.nodes.get(key).map(|node| node.node),
-        ApiClient::Candidate(_, key) => cluster.control_plane.get(key as usize).copied(),
-        ApiClient::Further(_, node) => Some(node),
-    }
-}
-
 /// Clients of one kind.
 fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
     match client {
@@ -400,21 +404,28 @@ pub fn name(client: ApiClient, cluster: &KubeClusterSpec, scenario: &Scenario) -
     }
 }
 
+/// Where a node of a load balancer is: `in za`, or `on worker-1`.
+pub fn node_of_balancer(balancer: BalancerId, node: u16, scenario: &Scenario) -> String {
+    let LoadBalancer { zones, machines, .. } = &scenario.load_balancers[balancer];
+    match zones.get(usize::from(node)) {
+        Some(zone) => format!("in {}", scenario.zones[*zone].name),
+        None => format!("on {}", scenario.nodes[machines[usize::from(node)]].name),
+    }
+}
+
 /// The record in plain words.
 pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) -> String {
     let cluster = &scenario.kube.clusters[id];
-    let balancer = cluster.access.map(|access| &scenario.load_balancers[access.balancer]);
     let server = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
     let text = match record {
-        AccessRecord::Target { node, target, health } => {
-            let zone = balancer.map(|balancer| &scenario.zones[balancer.zones[usize::from(node)]].name);
+        AccessRecord::Target { balancer, node, target, health } => {
+            let (name, place) = (&scenario.load_balancers[balancer].name, node_of_balancer(balancer, node, scenario));
             let health = match health {
                 Health::Initial => "new",
                 Health::Healthy => "healthy",
                 Health::Unhealthy => "unhealthy",
             };
-            let (name, zone) = (balancer.map_or("", |balancer| &balancer.name), zone.map_or("", |zone| zone));
-            format!("{name} in {zone} finds the API server on {} {health}", server(target))
+            format!("{name} {place} finds the API server on {} {health}", server(target))
         }
         AccessRecord::ClientStopped(client) => format!("{} has stopped", name(client, cluster, scenario)),
         AccessRecord::Done(client) => format!("{} is done: all its requests are over", name(client, cluster, scenario)),
@@ -428,9 +439,10 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
             format!("a request of {} {result} after {}", name(client, cluster, scenario), text::duration(after))
         }
         AccessRecord::Client { client, state } => {
+            let origin = cluster.access.map(|access| origin(client, &access, cluster, scenario));
             let client = name(client, cluster, scenario);
-            let way = |through: bool| match balancer {
-                Some(balancer) if through => format!(" through {}", balancer.name),
+            let way = |through: bool| match origin {
+                Some(origin) if through => format!(" through {}", scenario.load_balancers[origin].name),
                 _ => String::new(),
             };
             match state {

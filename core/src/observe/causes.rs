@@ -100,6 +100,8 @@ struct EtcdHistory {
     wiped: Vec<Option<Time>>,
     /// Members that know of no leader, and since when.
     leaderless: Vec<Option<Time>>,
+    /// The last term that each member campaigned for.
+    campaigned: Vec<u64>,
     /// Where each member is.
     zones: Vec<ZoneId>,
     /// Where members were until they moved.
@@ -115,6 +117,8 @@ enum Incident {
     Deposed(MemberId),
     /// Who won, and the leader before, where it did not yet know.
     Elected(MemberId, Option<MemberId>),
+    /// Who won, while another had campaigned for this later term.
+    ElectedBehind(MemberId, MemberId, u64),
     /// A member runs that had stopped.
     Serves(MemberId),
     /// Voters that did not run, right after one had stopped; and all voters.
@@ -149,6 +153,7 @@ impl Causes {
                 stopped: vec![false; c.members.len()],
                 wiped: vec![None; c.members.len()],
                 leaderless: vec![None; c.members.len()],
+                campaigned: vec![0; c.members.len()],
                 zones: c.members.iter().map(|m| scenario.nodes[m.node].zone).collect(),
                 left: VecDeque::new(),
             })
@@ -242,6 +247,18 @@ impl Causes {
         })
     }
 
+    /// The leader that was lost had been elected behind the back of a member whose term was later.
+    fn behind(&self, outage: &Outage) -> Option<String> {
+        let (_, lost, Incident::SteppedDown(_, StepDownReason::HigherTerm)) = self.lost_leader(outage)? else { return None };
+        let incidents = self.clusters[outage.cluster].incidents.iter().rev().filter(|(at, _)| *at <= outage.from);
+        let (other, term) =
+            incidents.take_while(|(at, _)| *at + BEFORE >= outage.from).find_map(|(_, incident)| match incident {
+                Incident::ElectedBehind(leader, other, term) if *leader == lost => Some((*other, *term)),
+                _ => None,
+            })?;
+        Some(format!("{} had campaigned for a later term ({term})", self.name(other)))
+    }
+
     fn happened(&mut self, at: Time, cluster: EtcdId, incident: Incident) {
         Arc::make_mut(&mut self.clusters[cluster]).incidents.push_back((at, incident));
     }
@@ -271,6 +288,7 @@ impl Causes {
             }
             Record::Etcd(EtcdRecord::MemberRefused { member, reason: RefuseReason::LostData }) => {
                 cluster.wiped[member.index as usize].get_or_insert(at);
+                cluster.campaigned[member.index as usize] = 0;
             }
             Record::Etcd(EtcdRecord::MemberStopped { member, reason }) => {
                 cluster.up[member.index as usize] = false;
@@ -298,7 +316,16 @@ impl Causes {
                 let member = |index: u8| MemberId { cluster: id, index };
                 self.happened(at, id, Incident::TakesOver(member(*from), member(*to), *silent));
             }
-            Record::Etcd(EtcdRecord::Elected { member, .. }) => {
+            Record::Etcd(EtcdRecord::Campaign { member, term, pre_vote: false }) => {
+                cluster.campaigned[member.index as usize] = *term;
+            }
+            Record::Etcd(EtcdRecord::Elected { member, term }) => {
+                let ahead = (0u8..).zip(&cluster.campaigned).max_by_key(|(_, term)| **term).filter(|(_, ahead)| *ahead > term);
+                if let Some((index, ahead)) = ahead {
+                    let (other, ahead) = (MemberId { cluster: id, index }, *ahead);
+                    self.happened(at, id, Incident::ElectedBehind(*member, other, ahead));
+                }
+                let cluster = Arc::make_mut(&mut self.clusters[id]);
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
                 self.happened(at, id, Incident::Elected(*member, before));
             }
@@ -316,6 +343,7 @@ impl Causes {
                 cluster.voters.record(record);
                 if let MemberChange::Remove(member) = change {
                     cluster.wiped[member.index as usize] = None;
+                    cluster.campaigned[member.index as usize] = 0;
                 }
                 self.happened(at, id, Incident::Applied(*change));
             }
@@ -346,8 +374,8 @@ impl Observer for Causes {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
             }
             Record::Kube(cluster, record) => self.of_kube(at, *cluster, record),
-            Record::Access(cluster, AccessRecord::Target { node, target, health }) => {
-                self.unhealthy.set(at, *cluster, (*node, *target), *health);
+            Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {
+                self.unhealthy.set(at, (*balancer, *node, *target), *health);
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));

@@ -3,6 +3,7 @@
 use crate::access::event::AccessEvent;
 use crate::ids::KubeClusterId;
 use crate::kernel::time::Time;
+use crate::observe::access::node_of_balancer;
 use crate::record::Record;
 use crate::scenario::{Scenario, text};
 use crate::sim::Simulation;
@@ -66,7 +67,10 @@ fn describe_access(event: AccessEvent, id: KubeClusterId, scenario: &Scenario) -
     let cluster = &scenario.kube.clusters[id];
     let host = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
     let text = match event {
-        AccessEvent::Check { target, .. } => format!("the load balancer checks the API server on {}", host(target)),
+        AccessEvent::Check { balancer, node, target, .. } => {
+            let (name, place) = (&scenario.load_balancers[balancer].name, node_of_balancer(balancer, node, scenario));
+            format!("{name} {place} checks the API server on {}", host(target))
+        }
         AccessEvent::Client { .. } => "a timer of a client of the API fires".to_owned(),
         AccessEvent::Backlog { .. } => "responses are waiting at the load balancer".to_owned(),
         AccessEvent::Refresh { server, .. } => {

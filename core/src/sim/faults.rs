@@ -13,8 +13,8 @@ use crate::record::{Record, StopReason};
 use crate::scenario::Leader;
 use crate::scenario::{
     ActiveFault, ApiServerKill, ApiServerStop, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition,
-    LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, LinkDegraded, LinkPartition, MaintenanceOperation, MemberChange,
-    NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, LbWrongTarget, LinkDegraded, LinkPartition, MaintenanceOperation,
+    MemberChange, NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -215,6 +215,7 @@ impl Simulation {
             | Fault::LbTcpHealthOnly(LbTcpHealthOnly(balancer))
             | Fault::LbStaleTargets(LbStaleTargets(balancer))
             | Fault::LbThrottled(LbThrottled { balancer, .. })
+            | Fault::LbWrongTarget(LbWrongTarget { balancer, .. })
             | Fault::LbRemoved(LbRemoved(balancer)) => {
                 self.access(|access, ctx| access.fault(balancer, active.id, &active.fault, begins, ctx));
             }

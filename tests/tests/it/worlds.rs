@@ -25,7 +25,7 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [60, 500];
 
-const FAULTS: [&str; 21] = [
+const FAULTS: [&str; 22] = [
     "api_server_kill",
     "api_server_stop",
     "cloud_api",
@@ -37,6 +37,7 @@ const FAULTS: [&str; 21] = [
     "lb_stale_targets",
     "lb_tcp_health_only",
     "lb_throttled",
+    "lb_wrong_target",
     "link_degraded",
     "link_partition",
     "node_crash",

@@ -128,7 +128,7 @@ impl<A: Clone + PartialEq> Client<A> {
     pub fn expires(&self) -> Option<Time> {
         match self.rules {
             Rules::Text { keep } if !self.alternatives.listed().is_empty() => Some(self.alternatives.since() + keep),
-            Rules::Text { .. } | Rules::Code => None,
+            Rules::Text { .. } | Rules::Code | Rules::Configured => None,
         }
     }
 
@@ -156,7 +156,7 @@ impl<A: Clone + PartialEq> Client<A> {
         let block = match answer {
             Answer::Response { listed } => {
                 self.last = attempt.is_alternative.then(|| attempt.to.clone());
-                if let Some(listed) = listed {
+                if let Some(listed) = listed.filter(|_| self.rules != Rules::Configured) {
                     self.alternatives.replace(listed, self.rules, now, is_local);
                 }
                 return Next::Return;

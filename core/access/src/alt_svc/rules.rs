@@ -14,4 +14,6 @@ pub enum Rules {
         /// The longest that a list is used: the `shutdown-delay-duration` of the API servers.
         keep: Duration,
     },
+    /// The document with a list that the client is configured with (`AlternativeHosts`): it neither expires nor changes.
+    Configured,
 }

@@ -23,7 +23,7 @@ pub fn candidates<'a, A: Clone + PartialEq>(
     let is_free = |entry: &&Alternative<A>| !entry.block.holds(now);
     let may_stay = |last: &&A| match rules {
         Rules::Code => true,
-        Rules::Text { .. } => alternatives.get(last).as_ref().is_some_and(is_free),
+        Rules::Text { .. } | Rules::Configured => alternatives.get(last).as_ref().is_some_and(is_free),
     };
     if let Some(last) = last.filter(may_stay) {
         return vec![last];

@@ -32,17 +32,22 @@ impl ClusterAccess {
 
     /// Looks at clients again while responses wait for so long at the balancer that requests may time out, or new clients give up.
     pub(super) fn watch_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
-        if self.balancer.longest_wait(ctx.now) >= BACKLOG.min(ctx.scenario.probe.deadline / 2) {
+        if self.longest_wait(ctx.now) >= BACKLOG.min(ctx.scenario.probe.deadline / 2) {
             self.look_again(ctx.now + BACKLOG_PERIOD, ctx);
         }
     }
 
     /// Looks at clients once more when the last response has left the balancer.
     pub(super) fn watch_rest_of_backlog(&mut self, ctx: &mut AccessCtx<'_>) {
-        let wait = self.balancer.longest_wait(ctx.now);
+        let wait = self.longest_wait(ctx.now);
         if wait > Duration::ZERO {
             self.look_again(ctx.now + wait, ctx);
         }
+    }
+
+    /// The longest time that a response waits at a balancer.
+    fn longest_wait(&self, now: Time) -> Duration {
+        self.balancers().iter().map(|balancer| balancer.longest_wait(now)).max().unwrap_or(Duration::ZERO)
     }
 
     fn look_again(&mut self, at: Time, ctx: &mut AccessCtx<'_>) {

@@ -14,7 +14,7 @@ const DOWN: Fault = Fault::LbDown(LbDown(BalancerId(0)));
 
 fn client(bench: &Bench, timings: RequestTimings, seed: u64) -> Client {
     let (_, host) = bench.view.clients[5];
-    Client::new(host, timings, None, Stream::new(seed, Purpose::ApiClient, 0), at(0))
+    Client::new((host, BalancerId(0)), timings, None, Stream::new(seed, Purpose::ApiClient, 0), at(0))
 }
 
 fn timings(period: u64) -> RequestTimings {

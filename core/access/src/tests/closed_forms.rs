@@ -125,7 +125,7 @@ fn way(bench: &Bench) -> f64 {
         _ => None,
     });
     let [from, to] = [0, open.expect("it connects")].map(|key| Bench::server(&bench.scenario, key).host);
-    let balancer = bench.access.balancer_id();
+    let balancer = bench.access.balancers()[0].id();
     let node = Network::hosts_of_balancer(balancer, &bench.scenario)[0];
     let hops = bench.scenario.load_balancers[balancer].hop_latency * 2;
     (bench.net.round_trip(from, node) + bench.net.round_trip(node, to) + hops).as_secs_f64()

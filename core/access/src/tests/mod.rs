@@ -3,6 +3,7 @@
 mod client;
 mod closed_forms;
 mod new_connections;
+mod origins;
 mod requests;
 mod stop;
 mod target;
@@ -22,7 +23,9 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::Network;
 use zonefall_scenario::ids::{BalancerId, FaultId, NodeId, ZoneId};
-use zonefall_scenario::{Direction, Fault, LbDown, LbPartition, LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, Place};
+use zonefall_scenario::{
+    Direction, Fault, LbDown, LbPartition, LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, LbWrongTarget, Place,
+};
 
 const LB: BalancerId = BalancerId(0);
 
@@ -53,7 +56,7 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
         2 => (0_u16..3).prop_map(Change::Zone),
         3 => (0_u16..6).prop_map(Change::Node),
         1 => (0_u16..6).prop_map(Change::Client),
-        4 => (0_u32..7).prop_map(Change::Balancer),
+        4 => (0_u32..8).prop_map(Change::Balancer),
     ];
     // Milliseconds; every second at the very moment of what takes whole seconds.
     let pause = prop_oneof![0_u64..3_000, 0_u64..90_000, (0_u64..60).prop_map(|s| s * 1_000)];
@@ -82,7 +85,8 @@ fn fault(number: u32) -> Fault {
         3 => Fault::LbTcpHealthOnly(LbTcpHealthOnly(LB)),
         4 => Fault::LbStaleTargets(LbStaleTargets(LB)),
         5 => Fault::LbRemoved(LbRemoved(LB)),
-        _ => Fault::LbThrottled(LbThrottled { balancer: LB, bytes_per_s: 20_000 }),
+        6 => Fault::LbThrottled(LbThrottled { balancer: LB, bytes_per_s: 20_000 }),
+        _ => Fault::LbWrongTarget(LbWrongTarget { balancer: LB, target: NodeId(0), instead: NodeId(1) }),
     }
 }
 

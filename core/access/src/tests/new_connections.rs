@@ -17,7 +17,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 fn ends(bench: &Bench, from: Vantage, deadline: Duration) -> Vec<NewConnection> {
     let listening: Vec<u32> = bench.view.servers.iter().filter(|server| server.listens).map(|server| server.key).collect();
     let (net, scenario) = (&bench.net, &bench.scenario);
-    bench.access.new_connections(&NewClient { now: bench.now, from, deadline, listening: &listening, net, scenario })
+    bench.access.new_connections(&NewClient { from, deadline, listening: &listening, net, scenario })
 }
 
 /// Chance that a server accepts it in time.
@@ -38,7 +38,7 @@ fn dialled(bench: &Bench, from: HostId, times: u32) -> f64 {
             match ctx.dial_node(from, node, &mut draw) {
                 Reply::Accepted(_) => return true,
                 Reply::Refused => {}
-                Reply::Silence => return false,
+                Reply::WrongCertificate | Reply::Silence => return false,
             }
         }
         false
@@ -51,7 +51,7 @@ const fn zone(zone: u16) -> Vantage {
 }
 
 #[track_caller]
-fn check(bench: &Bench, expected: [f64; 4]) {
+pub(super) fn check(bench: &Bench, expected: [f64; 4]) {
     let found = [zone(0), zone(1), zone(2), Vantage::Outside].map(|from| served(bench, from));
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}, not {expected:?}");
     let spec = &bench.scenario.kube.clusters[crate::testing::ID];

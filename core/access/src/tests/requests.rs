@@ -22,14 +22,14 @@ pub(super) const CLIENTS: &str = r#"[
 ]"#;
 
 /// Requests that are over: when, of which process, how, and after how long.
-fn over(records: &[(Time, AccessRecord)]) -> impl Iterator<Item = (Time, ApiClient, RequestResult, Duration)> {
+pub(super) fn over(records: &[(Time, AccessRecord)]) -> impl Iterator<Item = (Time, ApiClient, RequestResult, Duration)> {
     records.iter().filter_map(|(at, record)| match record {
         AccessRecord::Request { client, result, after } => Some((*at, *client, *result, *after)),
         _ => None,
     })
 }
 
-fn count(records: &[(Time, AccessRecord)], result: RequestResult) -> usize {
+pub(super) fn count(records: &[(Time, AccessRecord)], result: RequestResult) -> usize {
     over(records).filter(|(_, _, other, _)| *other == result).count()
 }
 

@@ -10,6 +10,7 @@ use crate::testing::{Bench, scenario};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::Direction;
+use zonefall_scenario::ids::BalancerId;
 
 /// The target that changes.
 pub(super) const KEY: u32 = 1;
@@ -17,8 +18,8 @@ pub(super) const KEY: u32 = 1;
 /// Changes the target, and expects that each node of the balancer notices when arithmetic says so.
 pub(super) fn expect_detection(bench: &mut Bench, check: HealthCheck, change: TargetChange, act: impl FnOnce(&mut Bench)) {
     let now = bench.now;
-    let balancer = bench.access.balancer();
-    let phases: Vec<(u8, Time)> = balancer.nodes().map(|node| (node, balancer.next_check(node, KEY, now))).collect();
+    let balancer = &bench.access.balancers()[0];
+    let phases: Vec<(u16, Time)> = balancer.nodes().map(|node| (node, balancer.next_check(node, KEY, now))).collect();
     let before = bench.records.len();
     act(bench);
     bench.update();
@@ -26,7 +27,10 @@ pub(super) fn expect_detection(bench: &mut Bench, check: HealthCheck, change: Ta
     let health = if change == TargetChange::Answers { Health::Healthy } else { Health::Unhealthy };
     let mut expected: Vec<(Time, AccessRecord)> = Vec::new();
     for (node, next) in phases {
-        expected.push((now + check.detection_time(next.since(now), change), AccessRecord::Target { node, target: KEY, health }));
+        expected.push((
+            now + check.detection_time(next.since(now), change),
+            AccessRecord::Target { balancer: BalancerId(0), node, target: KEY, health },
+        ));
     }
     expected.sort_by_key(|(at, _)| *at);
     let mut found = bench.records[before..].to_vec();

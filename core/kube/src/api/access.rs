@@ -121,7 +121,7 @@ impl Api {
     /// What new clients at a vantage get, by [`VERBS`]: through the load balancer, where the cluster has one.
     fn share_of_new_clients(&self, vantage: Vantage, listening: &[u32], ctx: &ClusterCtx<'_>) -> [Share; 2] {
         let (net, scenario, deadline) = (&*ctx.net, ctx.scenario, ctx.scenario.probe.deadline);
-        let client = NewClient { now: ctx.now, from: vantage, deadline, listening, net, scenario };
+        let client = NewClient { from: vantage, deadline, listening, net, scenario };
         let Some(connections) = ctx.path.new_connections(ctx.cluster, &client) else {
             return self.share_from(vantage, net, deadline);
         };

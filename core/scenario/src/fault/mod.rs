@@ -21,6 +21,7 @@ mod lb_removed;
 mod lb_stale_targets;
 mod lb_tcp_health_only;
 mod lb_throttled;
+mod lb_wrong_target;
 mod link_degraded;
 mod link_partition;
 mod node_crash;
@@ -49,6 +50,7 @@ pub use lb_removed::LbRemoved;
 pub use lb_stale_targets::LbStaleTargets;
 pub use lb_tcp_health_only::LbTcpHealthOnly;
 pub use lb_throttled::LbThrottled;
+pub use lb_wrong_target::LbWrongTarget;
 pub use link_degraded::{LinkChange, LinkDegraded};
 pub use link_partition::LinkPartition;
 pub use node_crash::NodeCrash;
@@ -156,6 +158,7 @@ kinds! {
     LbTcpHealthOnly(lb_tcp_health_only) = 14,
     LbStaleTargets(lb_stale_targets) = 15,
     LbThrottled(lb_throttled) = 19,
+    LbWrongTarget(lb_wrong_target) = 20,
     LbRemoved(lb_removed) = 16,
     ApiServerKill(api_server_kill) = 17,
     ApiServerStop(api_server_stop) = 18,

@@ -110,6 +110,11 @@ pub struct RawApiAccess {
     /// The load balancer that they are configured with. It is that of no other cluster.
     #[schemars(extend("x-target" = "load_balancers"))]
     pub load_balancer: String,
+    /// A load balancer with a process on each node of the cluster, that is, on those that it has at the start and on the hosts of its
+    /// control plane. Clients there are configured with it instead.
+    #[serde(default)]
+    #[schemars(extend("x-target" = "load_balancers", "x-default" = "none", "x-source" = "kubeadm: one endpoint for all clients"))]
+    pub load_balancer_on_each_node: Option<String>,
     /// Alternative services that API servers advertise (Resilient Control Plane Networking), and the rules by which clients use them.
     #[serde(default)]
     #[schemars(extend("x-default" = "none: the load balancer alone", "x-source" = "kubernetes: no API server lists any"))]
@@ -170,6 +175,14 @@ pub struct RawApiClient {
     #[serde(default = "burst")]
     #[schemars(range(min = 1, max = 10_000), extend("x-source" = "client-go `rest/config.go`: DefaultBurst"))]
     pub burst: u32,
+    /// The load balancer that it is configured with. It is that of no other cluster.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-target" = "load_balancers",
+        "x-default" = "the one on its node, else the cluster's",
+        "x-source" = "OpenShift: programs of the cluster use `apiServerInternalURI`, others `apiServerURL`"
+    ))]
+    pub load_balancer: Option<String>,
     /// Time at which its processes start.
     #[serde(default)]
     #[schemars(extend("x-source" = "before the start of the run: it knows all alternatives"))]
@@ -218,4 +231,6 @@ pub enum ClientAlternatives {
     Text,
     /// The behaviour of its prototype.
     Code,
+    /// The hosts of the control plane, which it is configured with: it knows them all from its start on, and learns none.
+    Configured,
 }

@@ -71,6 +71,7 @@ fn a_load_balancer_is_what_its_file_says() {
     raw["clusters"][0]["api_access"]["goaway_chance"] = json!("0.1%");
     let scenario = scenario(&raw);
     let expected = LoadBalancer {
+        machines: Vec::new(),
         name: "api-int".to_owned(),
         zones: vec![ZoneId(2), ZoneId(0)],
         cross_zone: false,
@@ -91,6 +92,7 @@ fn a_load_balancer_is_what_its_file_says() {
     };
     assert_eq!(scenario.load_balancers.raw, [expected]);
     let access = ApiAccess {
+        on_each_node: None,
         balancer: BalancerId(0),
         alternatives: Some(Alternatives::Code),
         endpoints: EndpointRules::Text,
@@ -161,7 +163,7 @@ fn mistakes_in_load_balancers_have_their_messages() {
         (
             "/clusters/0/api_access/alternatives",
             json!("both"),
-            "clusters[0].api_access.alternatives: expected `text` or `code`; found \"both\"",
+            "clusters[0].api_access.alternatives: expected `text`, `code` or `configured`; found \"both\"",
         ),
         (
             "/clusters/0/api_access",
@@ -227,8 +229,7 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
     silent["clusters"][0]["api_access"]["not_advertising"] = json!(["c-control-plane-0"]);
     silent["clusters"][0]["api_servers"] = json!({"shutdown_delay": "0s"});
     let all: Vec<String> = scenario(&silent).warnings.iter().map(ToString::to_string).collect();
-    let hosts =
-        "clusters[0].api_access.not_advertising: expected none without `alternatives`: no API server advertises any; found hosts";
+    let hosts = "clusters[0].api_access.not_advertising: expected none without `alternatives` of `text` or `code`: no API server advertises any; found hosts";
     assert!(all.iter().any(|warning| warning == hosts), "{all:?}");
     silent["clusters"][0]["api_access"]["alternatives"] = json!("text");
     let all: Vec<String> = scenario(&silent).warnings.iter().map(ToString::to_string).collect();
@@ -239,7 +240,7 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
     assert_eq!(
         warnings(&unused),
         [
-            "load_balancers[1].name: expected a load balancer that the `api_access` of a cluster names: this one has no targets; found \"api-ext\""
+            "load_balancers[1].name: expected a load balancer that the `api_access` or a client of a cluster names: this one has no targets; found \"api-ext\""
         ]
     );
     assert_eq!(scenario(&unused).load_balancers[BalancerId(1)].zones.len(), 3);
@@ -263,6 +264,19 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
     assert_eq!(
         errors("/faults", throttled("1B/s")),
         "faults[0].bandwidth: expected a bandwidth with its unit, such as \"1Gbit/s\" or \"120MiB/s\", at least 1kB/s; found \"1B/s\""
+    );
+    let wrong = |target: &str, instead: &str| {
+        errors(
+            "/faults",
+            json!([{"at": "1m", "kind": "lb_wrong_target", "balancer": "api-int", "target": target, "instead": instead}]),
+        )
+    };
+    assert_eq!(wrong("c-control-plane-0", "bastion"), "");
+    let behind = "faults[0].target: expected a host of the control plane behind this load balancer; found \"bastion\"";
+    assert_eq!(wrong("bastion", "c-control-plane-0"), behind);
+    assert_eq!(
+        wrong("c-control-plane-0", "c-control-plane-0"),
+        "faults[0].instead: expected another machine than the target; found \"c-control-plane-0\""
     );
     let cut = |from: Value| json!([{"at": "1m", "kind": "lb_partition", "balancer": "api-int", "from": from}]);
     assert_eq!(errors("/faults", cut(json!(["a", "bastion"]))), "");
@@ -352,6 +366,14 @@ fn faults_of_load_balancers_say_what_happens() {
             ],
         ),
         (
+            LbWrongTarget { balancer: lb, target: NodeId(1), instead: NodeId(0) }.into(),
+            [
+                "load balancer api-int has the address of bastion for the API server on c-control-plane-0",
+                "load balancer api-int still has the address of bastion for the API server on c-control-plane-0",
+                "load balancer api-int has the right address for the API server on c-control-plane-0 again",
+            ],
+        ),
+        (
             LbRemoved(lb).into(),
             [
                 "load balancer api-int was removed",
@@ -390,7 +412,8 @@ fn what_is_offered_of_load_balancers_can_be_written_into_a_file() {
         let all = offers(hit, &scenario).into_iter();
         all.inspect(|offer| reads_back(&offer.fault, &scenario)).map(|offer| offer.id).collect()
     };
-    let of_balancer = ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-throttle", "lb-remove"];
+    let of_balancer =
+        ["lb-down", "lb-cut-off", "lb-cut-zone", "lb-tcp-only", "lb-stale", "lb-throttle", "lb-wrong-target", "lb-remove"];
     assert_eq!(on(Hit::Balancer(BalancerId(0))), of_balancer);
     let node = |name: &str| on(Hit::Node(FaultTarget::Named(scenario.node(name).expect("it is there"))));
     for offer in ["kill-api-server", "stop-api-server"] {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::access::{errors, file, scenario};
 use super::*;
-use crate::access::{Alternatives, ApiClientSpec, RateLimit, ResponseSizes};
-use crate::ids::{KubeClusterId, NodeId};
+use crate::access::{Alternatives, ApiClientSpec, LoadBalancer, RateLimit, ResponseSizes};
+use crate::ids::{ApiClientId, BalancerId, KubeClusterId, NodeId};
 
 #[test]
 fn further_clients_are_what_their_file_says() {
@@ -38,6 +38,7 @@ fn further_clients_are_what_their_file_says() {
     let rules = [operator, sdn, manager].map(|client| client.alternatives);
     assert_eq!(rules, [Alternatives::Text, Alternatives::Code, Alternatives::Text].map(Some));
     let expected = ApiClientSpec {
+        balancer: None,
         name: "must-gather".to_owned(),
         nodes: vec![NodeId(0)],
         start: Duration::from_secs(360),
@@ -71,7 +72,7 @@ fn mistakes_in_further_clients_have_their_messages() {
         ),
         (
             json!({"alternatives": "code"}),
-            "alternatives: expected `none`: without `alternatives` in `api_access` no API server advertises any; found rules of alternatives",
+            "alternatives: expected `none` or `configured`: without `text` or `code` in `api_access` no API server advertises any; found rules of alternatives",
         ),
         (
             json!({"name": "kube-scheduler"}),
@@ -81,6 +82,7 @@ fn mistakes_in_further_clients_have_their_messages() {
             json!({"rate": "1000/s"}),
             "rate: expected at most 20000000 requests of its processes until the end of the run; found about 21600000",
         ),
+        (json!({"alternatives": "configured"}), ""),
         (json!({"burst": 0}), "burst: expected a whole number from 1 to 10000; found 0"),
     ] {
         let path = if expected.is_empty() { "" } else { "clusters[0].api_clients[0]." };
@@ -99,4 +101,69 @@ fn mistakes_in_further_clients_have_their_messages() {
         errors,
         "clusters[0].api_clients: expected none without `api_access`: it says how they reach the API; found clients"
     );
+}
+
+/// The file with a second load balancer `other`, whose fields are these, and these fields of `api_access` and of one further client.
+fn with_another(other: &Value, access: &Value, client: &Value) -> Value {
+    let extend = |value: &mut Value, fields: &Value| {
+        value.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+    };
+    let mut raw = file(&json!({}));
+    raw["load_balancers"].as_array_mut().expect("a list").push(json!({"name": "other", "profile": "haproxy"}));
+    extend(&mut raw["load_balancers"][1], other);
+    extend(&mut raw["clusters"][0]["api_access"], access);
+    raw["clusters"][0]["api_clients"] = json!([{"name": "users", "rate": "1/s"}]);
+    extend(&mut raw["clusters"][0]["api_clients"][0], client);
+    raw
+}
+
+#[test]
+fn cluster_may_have_several_load_balancers() {
+    let of_users = with_another(&json!({"profile": "aws_nlb"}), &json!({}), &json!({"load_balancer": "other"}));
+    let scenario = scenario(&of_users);
+    let (other, cluster) = (BalancerId(1), &scenario.kube.clusters[KubeClusterId(0)]);
+    assert_eq!(cluster.api_clients[ApiClientId(0)].balancer, Some(other));
+    let balancers = &scenario.load_balancers;
+    assert_eq!((&balancers[other].zones, balancers[other].is_charged), (&balancers[BalancerId(0)].zones, true));
+    assert!(balancers.iter().all(|balancer| balancer.machines.is_empty()));
+}
+
+#[test]
+fn load_balancer_on_each_node_is_on_all_nodes_and_costs_nothing() {
+    let on_nodes = with_another(&json!({}), &json!({"load_balancer_on_each_node": "other"}), &json!({}));
+    let scenario = scenario(&on_nodes);
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let LoadBalancer { zones, machines, is_charged, .. } = &scenario.load_balancers[BalancerId(1)];
+    assert_eq!(
+        (cluster.access.and_then(|access| access.on_each_node), &zones[..], *is_charged),
+        (Some(BalancerId(1)), &[][..], false)
+    );
+    assert_eq!(machines[..cluster.control_plane.len()], cluster.control_plane);
+    let workers = cluster.nodes.iter().map(|node| node.node).filter(|node| !cluster.control_plane.contains(node));
+    assert_eq!(machines[cluster.control_plane.len()..], workers.collect::<Vec<_>>());
+}
+
+#[test]
+fn mistakes_in_further_load_balancers_have_their_messages() {
+    let on_nodes = json!({"load_balancer_on_each_node": "other"});
+    let path = "clusters[0].api_access.load_balancer_on_each_node";
+    let another = "expected a load balancer of its own: another field of this cluster names this one, too";
+    for (raw, expected) in [
+        (
+            with_another(&json!({"zones": ["a"]}), &on_nodes, &json!({})),
+            "load_balancers[1].zones: expected none: its nodes are those of the cluster (`load_balancer_on_each_node`); found zones".to_owned(),
+        ),
+        (
+            with_another(&json!({"profile": "gcp_passthrough"}), &on_nodes, &json!({})),
+            "load_balancers[1].profile: expected `haproxy`: a process on each node of the cluster is not one of a cloud provider; found \"other\"".to_owned(),
+        ),
+        (with_another(&json!({}), &on_nodes, &json!({"load_balancer": "other"})), format!("{path}: {another}; found \"other\"")),
+        (
+            with_another(&json!({}), &json!({"load_balancer_on_each_node": "api-int"}), &json!({})),
+            format!("{path}: {another}; found \"api-int\""),
+        ),
+    ] {
+        let errors = Scenario::from_json(&raw.to_string()).expect_err("it is wrong").to_string();
+        assert_eq!(errors, expected);
+    }
 }

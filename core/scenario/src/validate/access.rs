@@ -16,8 +16,19 @@ use zonefall_kernel::time::{Duration, Time};
 /// Zones of a load balancer, at most.
 const MAX_ZONES: usize = 16;
 
-/// Zones of the control plane behind each load balancer; `None`: no cluster names it.
-type ZonesBehind = TiVec<BalancerId, Option<Vec<ZoneId>>>;
+/// The cluster that names a load balancer.
+#[derive(Clone, Debug)]
+struct Behind {
+    /// Its place in the file.
+    cluster: usize,
+    /// Zones of its control plane.
+    zones: Vec<ZoneId>,
+    /// Nodes of the topology that each run a node of the balancer.
+    machines: Vec<NodeId>,
+}
+
+/// The cluster of each load balancer; `None`: none names it.
+type AllBehind = TiVec<BalancerId, Option<Behind>>;
 
 /// Load balancers, and what their names stand for. Says of each cluster in `kube` how its clients reach its API servers.
 pub(super) fn validate(
@@ -40,14 +51,29 @@ pub(super) fn validate(
         balancers.push(balancer(ctx, &path, raw, topology));
     }
     let behind = clusters(ctx, raw, topology, &names, kube);
-    for (id, zones) in behind.into_iter_enumerated() {
+    for (id, place) in behind.into_iter_enumerated() {
         let (k, balancer) = (usize::from(id), &mut balancers[id]);
-        if zones.is_none() {
-            let expected = "a load balancer that the `api_access` of a cluster names: this one has no targets";
-            ctx.warn(&format!("load_balancers[{k}].name"), quote(&balancer.name), expected);
-        }
-        if balancer.zones.is_empty() {
-            balancer.zones = zones.unwrap_or_else(|| topology.zones.keys().take(MAX_ZONES).collect());
+        match place {
+            Some(Behind { machines, .. }) if !machines.is_empty() => {
+                if raw.load_balancers[k].profile != BalancerProfile::Haproxy {
+                    let expected = "`haproxy`: a process on each node of the cluster is not one of a cloud provider";
+                    ctx.error(&format!("load_balancers[{k}].profile"), quoted(&balancer.name), expected);
+                }
+                if !balancer.zones.is_empty() {
+                    let expected = "none: its nodes are those of the cluster (`load_balancer_on_each_node`)";
+                    ctx.error(&format!("load_balancers[{k}].zones"), "zones", expected);
+                }
+                (balancer.zones, balancer.machines, balancer.is_charged) = (Vec::new(), machines, false);
+            }
+            Some(Behind { zones, .. }) if balancer.zones.is_empty() => balancer.zones = zones,
+            Some(_) => {}
+            None => {
+                let expected = "a load balancer that the `api_access` or a client of a cluster names: this one has no targets";
+                ctx.warn(&format!("load_balancers[{k}].name"), quote(&balancer.name), expected);
+                if balancer.zones.is_empty() {
+                    balancer.zones = topology.zones.keys().take(MAX_ZONES).collect();
+                }
+            }
         }
     }
     (balancers, names)
@@ -58,6 +84,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
     LoadBalancer {
         name: raw.name.to_string(),
         zones: zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, topology),
+        machines: Vec::new(),
         cross_zone: raw.cross_zone.unwrap_or(usual.cross_zone.0),
         check: check(ctx, &format!("{path}.check"), raw),
         all_unhealthy: raw.all_unhealthy.unwrap_or(usual.all_unhealthy.0),
@@ -94,10 +121,9 @@ fn given(span: Option<Span>, usual: Duration) -> Duration {
     span.map_or(usual, |span| span.0)
 }
 
-/// Says of each cluster which load balancer is its own.
-fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, names: &Names, kube: &mut KubeModel) -> ZonesBehind {
-    let mut behind: ZonesBehind = vec![None; raw.load_balancers.len()].into();
-    let mut first: TiVec<BalancerId, Option<usize>> = vec![None; raw.load_balancers.len()].into();
+/// Says of each cluster which load balancers are its own.
+fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, names: &Names, kube: &mut KubeModel) -> AllBehind {
+    let mut behind: AllBehind = vec![None; raw.load_balancers.len()].into();
     for (k, cluster) in raw.clusters.iter().enumerate() {
         let Some(access) = &cluster.api_access else {
             if !cluster.api_clients.is_empty() {
@@ -106,38 +132,76 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
             }
             continue;
         };
-        let path = format!("clusters[{k}].api_access.load_balancer");
-        let Some(balancer) = names.find(ctx, &path, &access.load_balancer).map(BalancerId::from) else { continue };
-        if let Some(first) = first[balancer] {
-            let expected = format!("a load balancer of its own: this one is that of clusters[{first}] already");
-            ctx.error(&path, format!("{} again", quote(&access.load_balancer)), expected);
+        let path = format!("clusters[{k}].api_access");
+        let mut own = |ctx: &mut CheckCtx<'_>, path: &str, name: &str| {
+            let balancer = names.find(ctx, path, name).map(BalancerId::from)?;
+            let new = || Behind { cluster: k, zones: Vec::new(), machines: Vec::new() };
+            let Behind { cluster: first, .. } = behind[balancer].get_or_insert_with(new);
+            if *first != k {
+                let expected = format!("a load balancer of its own: this one is that of clusters[{first}] already");
+                ctx.error(path, format!("{} again", quote(name)), expected);
+                return None;
+            }
+            Some(balancer)
+        };
+        let balancer = own(ctx, &format!("{path}.load_balancer"), &access.load_balancer);
+        let on_each_node = access
+            .load_balancer_on_each_node
+            .as_ref()
+            .and_then(|name| own(ctx, &format!("{path}.load_balancer_on_each_node"), name));
+        let of_clients: Vec<Option<BalancerId>> = cluster
+            .api_clients
+            .iter()
+            .enumerate()
+            .map(|(j, client)| {
+                let name = client.load_balancer.as_ref()?;
+                own(ctx, &format!("clusters[{k}].api_clients[{j}].load_balancer"), name)
+            })
+            .collect();
+        let Some(balancer) = balancer else { continue };
+        if let (Some(local), Some(name)) = (on_each_node, access.load_balancer_on_each_node.as_deref())
+            && (local == balancer || of_clients.contains(&Some(local)))
+        {
+            let expected = "a load balancer of its own: another field of this cluster names this one, too";
+            ctx.error(&format!("{path}.load_balancer_on_each_node"), quote(name), expected);
             continue;
         }
-        first[balancer] = Some(k);
-        let zones = behind[balancer].insert(Vec::new());
         // It is missing where something is wrong with it.
         let Some(spec) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
         let endpoints = access.endpoints.unwrap_or(match access.alternatives {
             Some(Alternatives::Text) => EndpointRules::Text,
-            Some(Alternatives::Code) | None => EndpointRules::Code,
+            Some(Alternatives::Code | Alternatives::Configured) | None => EndpointRules::Code,
         });
         let goaway_chance = access.goaway_chance.map_or(0.0, |chance| chance.0);
-        spec.access = Some(ApiAccess { balancer, alternatives: access.alternatives, endpoints, goaway_chance });
+        spec.access = Some(ApiAccess { balancer, on_each_node, alternatives: access.alternatives, endpoints, goaway_chance });
         if access.alternatives == Some(Alternatives::Text) && spec.shutdown_delay == Some(Duration::ZERO) {
             let expected = "a delay: with the rules `text` clients use a list for as long, that is not at all";
             ctx.warn(&format!("clusters[{k}].api_servers.shutdown_delay"), "0s", expected);
         }
-        spec.not_advertising = not_advertising(ctx, &format!("clusters[{k}].api_access.not_advertising"), access, spec, topology);
-        spec.api_clients =
-            api_clients(ctx, &format!("clusters[{k}].api_clients"), (&cluster.api_clients, access), spec, topology);
-        for host in &spec.control_plane {
-            let zone = topology.nodes[*host].zone;
+        spec.not_advertising = not_advertising(ctx, &format!("{path}.not_advertising"), access, spec, topology);
+        let clients = (&cluster.api_clients[..], &of_clients[..], access);
+        spec.api_clients = api_clients(ctx, &format!("clusters[{k}].api_clients"), clients, spec, topology);
+        let mut zones: Vec<ZoneId> = Vec::new();
+        for zone in spec.control_plane.iter().map(|host| topology.nodes[*host].zone) {
             if !zones.contains(&zone) {
                 zones.push(zone);
             }
         }
+        for Behind { zones: own, .. } in behind.iter_mut().flatten().filter(|behind| behind.cluster == k) {
+            own.clone_from(&zones);
+        }
+        if let Some(behind) = on_each_node.and_then(|local| behind[local].as_mut()) {
+            behind.machines = every_node(spec);
+        }
     }
     behind
+}
+
+/// The hosts of the control plane, and the other nodes that a cluster has at the start.
+fn every_node(cluster: &KubeClusterSpec) -> Vec<NodeId> {
+    let hosts = &cluster.control_plane;
+    let workers = cluster.nodes.iter().map(|node| node.node).filter(|node| !hosts.contains(node));
+    hosts.iter().copied().chain(workers).collect()
 }
 
 /// Requests of one client in a run, at most.
@@ -151,8 +215,8 @@ fn not_advertising(
     cluster: &KubeClusterSpec,
     topology: &Topology,
 ) -> Vec<NodeId> {
-    if !access.not_advertising.is_empty() && access.alternatives.is_none() {
-        ctx.warn(path, "hosts", "none without `alternatives`: no API server advertises any");
+    if !access.not_advertising.is_empty() && !access.alternatives.is_some_and(Alternatives::are_advertised) {
+        ctx.warn(path, "hosts", "none without `alternatives` of `text` or `code`: no API server advertises any");
     }
     let mut hosts = Vec::new();
     for (k, name) in access.not_advertising.iter().enumerate() {
@@ -170,7 +234,7 @@ fn not_advertising(
 fn api_clients(
     ctx: &mut CheckCtx<'_>,
     path: &str,
-    (raw, access): (&[RawApiClient], &RawApiAccess),
+    (raw, balancers, access): (&[RawApiClient], &[Option<BalancerId>], &RawApiAccess),
     cluster: &KubeClusterSpec,
     topology: &Topology,
 ) -> TiVec<ApiClientId, ApiClientSpec> {
@@ -186,8 +250,9 @@ fn api_clients(
                 "another name than that of a component, which is a client already",
             );
         }
-        if raw.alternatives.is_some_and(|rules| rules != ClientAlternatives::None) && access.alternatives.is_none() {
-            let expected = "`none`: without `alternatives` in `api_access` no API server advertises any";
+        let learns = matches!(raw.alternatives, Some(ClientAlternatives::Text | ClientAlternatives::Code));
+        if learns && !access.alternatives.is_some_and(Alternatives::are_advertised) {
+            let expected = "`none` or `configured`: without `text` or `code` in `api_access` no API server advertises any";
             ctx.error(&format!("{path}.alternatives"), "rules of alternatives", expected);
         }
         let nodes = nodes(ctx, &path, raw, cluster, topology);
@@ -209,10 +274,12 @@ fn api_clients(
             response_sizes: raw.response_sizes,
             timeout: raw.timeout.map(|span| span.0),
             limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst }),
+            balancer: balancers[k],
             alternatives: match raw.alternatives {
                 Some(ClientAlternatives::None) => None,
                 Some(ClientAlternatives::Text) => Some(Alternatives::Text),
                 Some(ClientAlternatives::Code) => Some(Alternatives::Code),
+                Some(ClientAlternatives::Configured) => Some(Alternatives::Configured),
                 None => access.alternatives,
             },
             in_cluster_network: raw.in_cluster_network,
@@ -238,12 +305,10 @@ fn nodes(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawApiClient, cluster: &KubeC
         }
         return nodes;
     }
-    let hosts = &cluster.control_plane;
-    let workers = || cluster.nodes.iter().map(|node| node.node).filter(|node| !hosts.contains(node));
     let nodes: Vec<NodeId> = match raw.runs_on.unwrap_or(RunsOn::EveryNode) {
-        RunsOn::EveryNode => hosts.iter().copied().chain(workers()).collect(),
-        RunsOn::ControlPlane => hosts.clone(),
-        RunsOn::Workers => workers().collect(),
+        RunsOn::EveryNode => every_node(cluster),
+        RunsOn::ControlPlane => cluster.control_plane.clone(),
+        RunsOn::Workers => every_node(cluster).split_off(cluster.control_plane.len()),
     };
     if nodes.is_empty() {
         ctx.error(

@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::View;
 use crate::access::balancer::health::Health;
+use crate::access::origin::node;
 use crate::access::record::{AccessRecord, ConnectionState};
-use crate::ids::NodeId;
+use crate::ids::{BalancerId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::record::{KubeRecord, Replica, ServerFact};
-use crate::observe::access::{host, name};
+use crate::observe::access::name;
 
 /// A connection is silent for so long at most (`ReadIdleTimeout` and `PingTimeout`).
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
@@ -27,8 +28,8 @@ pub(super) struct ApiConnections {
     running: BTreeSet<u32>,
     clients: BTreeMap<ApiClient, ConnectionState>,
     silent: BTreeMap<ApiClient, Time>,
-    /// Health by node of the balancer and target; healthy at the start.
-    health: BTreeMap<(u8, u32), Health>,
+    /// Health by balancer, its node and target; healthy at the start.
+    health: BTreeMap<(BalancerId, u16, u32), Health>,
     /// When the last server stopped whose clients are still to be checked.
     gone: Option<Time>,
 }
@@ -61,7 +62,7 @@ impl ApiConnections {
     pub(super) fn access(&mut self, fact: AccessRecord, dark: &BTreeSet<NodeId>, view: &View<'_>) -> Result<(), String> {
         let left = self.time_passes(view);
         let found = match fact {
-            AccessRecord::Target { node, target, health } => self.target(node, target, health),
+            AccessRecord::Target { balancer, node, target, health } => self.target((balancer, node, target), health),
             AccessRecord::Client { client, state } => self.client(client, state, dark, view),
             AccessRecord::Request { client, .. } | AccessRecord::Done(client) => {
                 let runs = self.clients.contains_key(&client);
@@ -76,10 +77,13 @@ impl ApiConnections {
         left.and(found)
     }
 
-    fn target(&mut self, node: u8, target: u32, health: Health) -> Result<(), String> {
-        let before = self.health.insert((node, target), health).unwrap_or(Health::Healthy);
+    fn target(&mut self, key: (BalancerId, u16, u32), health: Health) -> Result<(), String> {
+        let (BalancerId(balancer), node, target) = key;
+        let before = self.health.insert(key, health).unwrap_or(Health::Healthy);
         if health == Health::Initial || before == health {
-            return Err(format!("node {node} of the load balancer finds target {target} {health:?}, which was {before:?}"));
+            return Err(format!(
+                "node {node} of load balancer {balancer} finds target {target} {health:?}, which was {before:?}"
+            ));
         }
         Ok(())
     }
@@ -96,7 +100,7 @@ impl ApiConnections {
         if let ConnectionState::Silent { .. } = connection {
             self.silent.insert(client, view.at);
         }
-        if host(client, view.spec()).is_some_and(|host| dark.contains(&host)) {
+        if node(client, view.spec()).is_some_and(|host| dark.contains(&host)) {
             return Err(format!("{} has no power: {connection:?}", of(client, view)));
         }
         if silent_since.is_some_and(|since| view.at > since + LONGEST_SILENCE) {
@@ -185,7 +189,7 @@ mod tests {
     }
 
     fn finds(health: Health) -> Record {
-        Record::Access(ID, AccessRecord::Target { node: 1, target: 2, health })
+        Record::Access(ID, AccessRecord::Target { balancer: BalancerId(0), node: 1, target: 2, health })
     }
 
     /// Whether records that come after so many seconds, the servers 0 and 1 running from the start, break the property.

@@ -245,6 +245,19 @@ fn what_hit_the_leader_is_told_in_one_clause() {
 }
 
 #[test]
+fn leader_behind_a_member_that_had_campaigned_for_a_later_term_steps_down_for_that() {
+    let campaigns = |ms, term| (ms, Record::Etcd(EtcdRecord::Campaign { member: member(0), term, pre_vote: false }));
+    let cause_of = |campaigned, expected| {
+        let before = [campaigns(40_000, campaigned), elected(59_998, 1, 2), steps_down(60_000, 1, StepDownReason::HigherTerm)];
+        cause(&before, &[elected(61_700, 1, campaigned + 1)], 61_702, expected);
+    };
+    let fate = "leader etcd-main-1 stepped down (it received a higher term); etcd-main-1 elected again after 1.7 s";
+    cause_of(637, &format!("etcd-main-0 had campaigned for a later term (637); {fate}"));
+    // One that campaigns for the very term lost this election: its term explains nothing.
+    cause_of(2, &format!("no active fault; {fate}"));
+}
+
+#[test]
 fn of_several_faults_the_right_one_is_the_cause() {
     let kill = |id, ms, m| {
         [fault(id, ms, Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(m))))), stops(ms, m, StopReason::Killed)]

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use super::{BEFORE, Causes, Outage};
 use crate::access::balancer::health::Health;
-use crate::ids::{BalancerId, KubeClusterId};
+use crate::ids::BalancerId;
 use crate::kernel::time::Time;
 use crate::scenario::{ActiveFault, Hit, text};
 
-/// By cluster, node of its load balancer and target: from when to when the node found the target unhealthy, the last time.
+/// By load balancer, node of it and target: from when to when the node found the target unhealthy, the last time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unhealthy(BTreeMap<(KubeClusterId, u8, u32), (Time, Option<Time>)>);
+pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), (Time, Option<Time>)>);
 
 impl Unhealthy {
     /// A node has found a target in another state.
-    pub(super) fn set(&mut self, at: Time, cluster: KubeClusterId, (node, target): (u8, u32), health: Health) {
-        let key = (cluster, node, target);
+    pub(super) fn set(&mut self, at: Time, key: (BalancerId, u16, u32), health: Health) {
         if health == Health::Unhealthy {
             self.0.insert(key, (at, None));
         } else if let Some((_, to)) = self.0.get_mut(&key) {
@@ -23,9 +22,9 @@ impl Unhealthy {
         }
     }
 
-    /// Targets that some node found unhealthy at a time.
-    fn at(&self, at: Time, cluster: KubeClusterId) -> Vec<u32> {
-        let spans = self.0.iter().filter(|((of, ..), (from, to))| *of == cluster && *from <= at && to.is_none_or(|to| at < to));
+    /// Targets that some node of a load balancer found unhealthy at a time.
+    fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
+        let spans = self.0.iter().filter(|((of, ..), (from, to))| *of == balancer && *from <= at && to.is_none_or(|to| at < to));
         let mut targets: Vec<u32> = spans.map(|((.., target), _)| *target).collect();
         targets.sort_unstable();
         targets.dedup();
@@ -64,7 +63,7 @@ impl Causes {
             return None;
         }
         let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
-        let unhealthy = self.unhealthy.at(outage.from, cluster).into_iter();
+        let unhealthy = self.unhealthy.at(outage.from, id).into_iter();
         let unhealthy: Vec<&str> = unhealthy.map(|key| &*self.scenario.nodes[hosts[key as usize]].name).collect();
         Some(match &unhealthy[..] {
             [] if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },

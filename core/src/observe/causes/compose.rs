@@ -1,5 +1,6 @@
 //! Clauses, and the order they are told in.
 
+use super::balancers::BalancerPart;
 use super::servers::{ApiOutage, ApiOutageKind, Servers};
 use super::{BEFORE, Causes, EtcdHistory, Incident, Outage, after};
 use crate::ids::{EtcdId, MemberId};
@@ -62,10 +63,12 @@ impl Causes {
     }
 
     fn composed(&self, outage: &Outage, servers: Servers) -> String {
-        let balancer = self.balancer_part(outage, !servers.lost.is_empty());
-        let explained = !servers.lost.is_empty() || balancer.as_ref().is_some_and(|part| part.explains);
+        let (lost, has_lost) = (self.lost_leader(outage), !servers.lost.is_empty());
+        // Where etcd alone lost its leader, the way of new clients has no part in it.
+        let matters = |part: &BalancerPart| part.explains || has_lost || lost.is_none();
+        let balancer = self.balancer_part(outage, has_lost).filter(matters);
+        let explained = has_lost || balancer.as_ref().is_some_and(|part| part.explains);
         let mut broken = self.broken(outage, !explained);
-        let lost = self.lost_leader(outage);
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
         if let Some(wiped) = self.wiped(outage) {
@@ -89,7 +92,7 @@ impl Causes {
         clauses.join("; ")
     }
 
-    fn name(&self, member: MemberId) -> &str {
+    pub(super) fn name(&self, member: MemberId) -> &str {
         text::member(&self.scenario, member)
     }
 
@@ -203,7 +206,10 @@ impl Causes {
             (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
                 format!("{} came back in a later term", self.name(member))
             }
-            _ => self.standing(outage).or_else(|| self.just_started(outage)).unwrap_or_else(|| UNKNOWN.to_owned()),
+            _ => {
+                let known = self.standing(outage).or_else(|| self.just_started(outage)).or_else(|| self.behind(outage));
+                known.unwrap_or_else(|| UNKNOWN.to_owned())
+            }
         }
     }
 
@@ -322,7 +328,7 @@ impl Causes {
     }
 
     /// The leader that was lost, when and how.
-    fn lost_leader(&self, outage: &Outage) -> Option<(Time, MemberId, Incident)> {
+    pub(super) fn lost_leader(&self, outage: &Outage) -> Option<(Time, MemberId, Incident)> {
         if matches!(outage.service, Service::ReadSerializable | Service::Quorum) {
             return None;
         }

@@ -9,6 +9,7 @@ use super::world::at;
 use crate::access::balancer::detection::{HealthCheck, TargetChange};
 use crate::access::balancer::health::{Health, Thresholds};
 use crate::access::record::AccessRecord;
+use crate::ids::BalancerId;
 use crate::kernel::time::{Duration, Time};
 use crate::record::Record;
 use crate::report::{AccessReport, ApiOutageReport, ClientOutageReport, Report};
@@ -209,7 +210,7 @@ fn clients_meet_the_closed_port_until_checks_of_the_port_have_failed_often_enoug
     for seed in 0..3 {
         let (report, records) = stopped("tcp", seed);
         assert_eq!(connections_changed(&records)[0], 0, "seed {seed}");
-        let unhealthy = AccessRecord::Target { node: 0, target: 0, health: Health::Unhealthy };
+        let unhealthy = AccessRecord::Target { balancer: BalancerId(0), node: 0, target: 0, health: Health::Unhealthy };
         let found = records.iter().find(|(_, record)| *record == unhealthy).map(|(found, _)| *found).expect("the port is closed");
         let after = found.since(at(170));
         assert!((noticed(Duration::ZERO)..=noticed(check.interval)).contains(&after), "seed {seed}: {after:?}");

@@ -109,7 +109,11 @@ fn add_clients(file: &mut Value, number: u64, length: u64) {
         sometimes(30, "requests", &mut |dice| json!(dice.between(1, 200)));
         sometimes(30, "start", &mut |dice| json!(ms(dice.below(length - MINUTE))));
         sometimes(30, "alternatives", &mut |dice| {
-            json!(dice.pick(if advertises { &["none", "text", "code"] } else { &["none"; 3] }))
+            json!(dice.pick(if advertises {
+                &["none", "text", "code", "configured"]
+            } else {
+                &["none", "none", "none", "configured"]
+            }))
         });
         sometimes(10, "in_cluster_network", &mut |_| json!(false));
         client
@@ -118,6 +122,25 @@ fn add_clients(file: &mut Value, number: u64, length: u64) {
     if dice.percent(30) {
         let fault = json!({
             "kind": "lb_throttled", "balancer": NAME, "bandwidth": format!("{}kB/s", dice.between(1, 300)),
+            "at": ms(dice.between(MINUTE, length - MINUTE)), "for": ms(dice.ms(500, 20 * MINUTE)),
+        });
+        file["faults"].as_array_mut().expect("they were added before").push(fault);
+    }
+    if dice.percent(20) {
+        let local = json!({"name": "lb-local", "profile": "haproxy"});
+        file["load_balancers"].as_array_mut().expect("it has one").push(local);
+        file["clusters"][0]["api_access"]["load_balancer_on_each_node"] = json!("lb-local");
+        let fault = json!({
+            "kind": "lb_down", "balancer": "lb-local",
+            "at": ms(dice.between(MINUTE, length - MINUTE)), "for": ms(dice.ms(500, 10 * MINUTE)),
+        });
+        file["faults"].as_array_mut().expect("they were added before").push(fault);
+    }
+    let has_several = file["clusters"][0]["control_plane"]["replicas"].as_u64().is_some_and(|hosts| hosts > 1);
+    if has_several && dice.percent(30) {
+        let host = |k: u64| format!("{}-control-plane-{k}", text(&file["clusters"][0]["name"]));
+        let fault = json!({
+            "kind": "lb_wrong_target", "balancer": NAME, "target": host(0), "instead": host(1),
             "at": ms(dice.between(MINUTE, length - MINUTE)), "for": ms(dice.ms(500, 20 * MINUTE)),
         });
         file["faults"].as_array_mut().expect("they were added before").push(fault);
