@@ -335,7 +335,7 @@ impl Client {
             outage.silent = outage.silent + passed;
         }
         if let ConnectionState::Open { through, .. } = state {
-            if at > Time::ZERO && link(state) != link(before) {
+            if at > Time::ZERO && state.other_end() != before.other_end() {
                 self.connections += 1;
                 self.through += u64::from(through);
             }
@@ -352,17 +352,6 @@ impl Client {
     }
 }
 
-/// The server at the other end of a connection, and whether it goes through the load balancer.
-const fn link(state: ConnectionState) -> Option<(u32, bool)> {
-    match state {
-        ConnectionState::None => None,
-        ConnectionState::Open { server, through }
-        | ConnectionState::Unanswered { server, through }
-        | ConnectionState::Silent { server, through }
-        | ConnectionState::Late { server, through } => Some((server, through)),
-    }
-}
-
 /// The node of the scenario that a client runs on, if it is one.
 pub fn host(client: ApiClient, cluster: &KubeClusterSpec) -> Option<NodeId> {
     match client {
@@ -372,8 +361,8 @@ pub fn host(client: ApiClient, cluster: &KubeClusterSpec) -> Option<NodeId> {
     }
 }
 
-/// Clients of one kind.
-fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
+/// Name of the clients of one kind, of which a client is one.
+pub fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
     match client {
         ApiClient::Kubelet(key) => {
             let is_master = cluster.nodes.get(key).is_some_and(|node| cluster.control_plane.contains(&node.node));

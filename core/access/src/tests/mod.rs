@@ -6,6 +6,7 @@ mod new_connections;
 mod requests;
 mod stop;
 mod target;
+mod view;
 
 use std::collections::BTreeMap;
 
