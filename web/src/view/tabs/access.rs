@@ -85,8 +85,8 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
                 </table>
             </div>
             <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
-                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
                 { for of.requests.as_ref().map(|requests| html! { <p data-testid="client-requests">{ sum(requests) }</p> }) }
+                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
                 { running(of, props) }
                 { outages(of, props) }
             </div>
