@@ -212,7 +212,6 @@ impl Client {
     }
 
     /// Host that its present request goes to; `None`: it waits.
-    #[cfg(test)]
     pub(crate) const fn attempt(&self) -> Option<Attempt<Address>> {
         match &self.state {
             State::Open { attempt, .. } | State::Silent { attempt, .. } | State::Dials(Dial { attempt, .. }) => Some(*attempt),

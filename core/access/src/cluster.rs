@@ -1,6 +1,7 @@
 //! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
 mod further;
+pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -38,10 +38,13 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cluster::view::AccessView;
 use cluster::{ApiView, ClusterAccess};
 use ctx::AccessCtx;
 use event::AccessEvent;
+use zonefall_kernel::time::Time;
 use zonefall_kube::ctx::{ApiClient, ApiPath, NewClient, NewConnection, Route};
+use zonefall_network::Network;
 use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
 use zonefall_scenario::{Fault, Scenario};
 
@@ -92,6 +95,11 @@ impl Access {
     /// API access of a cluster.
     pub fn cluster(&self, cluster: KubeClusterId) -> Option<&ClusterAccess> {
         self.clusters.get(&cluster).map(Arc::as_ref)
+    }
+
+    /// API access of each cluster now.
+    pub fn views(&self, net: &Network, now: Time) -> impl Iterator<Item = AccessView> {
+        self.clusters.values().map(move |access| access.view(net, now))
     }
 
     fn with(&mut self, cluster: KubeClusterId, act: impl FnOnce(&mut ClusterAccess)) {

@@ -104,6 +104,19 @@ pub enum ConnectionState {
     },
 }
 
+impl ConnectionState {
+    /// The server at its other end, and whether it goes through the load balancer.
+    pub const fn other_end(self) -> Option<(u32, bool)> {
+        match self {
+            Self::None => None,
+            Self::Open { server, through }
+            | Self::Unanswered { server, through }
+            | Self::Silent { server, through }
+            | Self::Late { server, through } => Some((server, through)),
+        }
+    }
+}
+
 traced! { enum ConnectionState {
     None = 0,
     Open { server, through } = 1,

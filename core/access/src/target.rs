@@ -167,6 +167,11 @@ impl Balancer {
         0..self.nodes.len() as u16
     }
 
+    /// Keys of its targets.
+    pub(crate) fn keys(&self) -> std::ops::Range<u32> {
+        0..self.hosts.len() as u32
+    }
+
     /// Host of a target.
     pub(crate) fn host(&self, key: u32) -> Option<HostId> {
         self.hosts.get(key as usize).copied()
@@ -298,7 +303,7 @@ impl Balancer {
     /// Targets that a node may choose for a new connection; none: the node refuses it.
     pub(crate) fn choice(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
         let own = net.zone(self.nodes[usize::from(node)]);
-        let keys = 0..self.hosts.len() as u32;
+        let keys = self.keys();
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
         // A node in a zone without targets sends clients to other zones.
         let eligible = if near.is_empty() { keys.collect() } else { near };

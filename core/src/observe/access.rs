@@ -348,7 +348,7 @@ impl Client {
             outage.silent = outage.silent + passed;
         }
         if let ConnectionState::Open { through, .. } = state {
-            if at > Time::ZERO && link(state) != link(before) {
+            if at > Time::ZERO && state.other_end() != before.other_end() {
                 self.connections += 1;
                 self.through += u64::from(through);
             }
@@ -365,19 +365,8 @@ impl Client {
     }
 }
 
-/// The server at the other end of a connection, and whether it goes through the load balancer.
-const fn link(state: ConnectionState) -> Option<(u32, bool)> {
-    match state {
-        ConnectionState::None => None,
-        ConnectionState::Open { server, through }
-        | ConnectionState::Unanswered { server, through }
-        | ConnectionState::Silent { server, through }
-        | ConnectionState::Late { server, through } => Some((server, through)),
-    }
-}
-
-/// Clients of one kind.
-fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
+/// Name of the clients of one kind, of which a client is one.
+pub fn group(client: ApiClient, cluster: &KubeClusterSpec) -> String {
     match client {
         ApiClient::Kubelet(key) => {
             let is_master = cluster.nodes.get(key).is_some_and(|node| cluster.control_plane.contains(&node.node));

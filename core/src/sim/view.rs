@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::cluster::view::AccessView;
 use crate::etcd::view::EtcdClusterView;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec};
 use crate::kernel::time::Time;
@@ -23,6 +24,8 @@ pub struct SimulationView {
     pub etcd: TiVec<EtcdId, EtcdClusterView>,
     /// The objects of each Kubernetes cluster.
     pub clusters: TiVec<KubeClusterId, KubeClusterView>,
+    /// API access of each cluster that has some.
+    pub access: Vec<AccessView>,
     /// What is broken, in the order it began.
     pub faults: Vec<ActiveFault>,
     /// Bytes on the wire between every two zones since the start, row-major: `from * zones + to`.
@@ -50,6 +53,7 @@ impl Simulation {
             powered: self.scenario.nodes.keys().map(|node| self.network.is_powered(Network::host_of(node))).collect(),
             etcd: ids.map(|id| self.clusters[id].view(self.members(id), &self.network)).collect(),
             clusters: self.kube.view(&self.scenario, &self.network),
+            access: self.access.views(&self.network, self.now).collect(),
             faults: self.faults.active.clone(),
             zone_bytes,
         }

@@ -26,8 +26,10 @@ mod worker;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, TiVec, ZoneId};
+use zonefall_core::access::cluster::view::ClientKind;
+use zonefall_core::ids::{BalancerId, ClientId, KubeClusterId, MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::ctx::ApiClient;
 use zonefall_core::kube::name::{MachineName, PodName};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
@@ -132,6 +134,12 @@ pub enum Selection {
     Machine(KubeClusterId, MachineName),
     /// A pod of a Kubernetes cluster. It may not be there at the moment.
     Pod(KubeClusterId, PodName),
+    /// A node of a load balancer, by its place among the balancer's zones.
+    Balancer(BalancerId, u16),
+    /// Clients of an API, of one kind and in one zone.
+    ApiClients(KubeClusterId, ZoneId, ClientKind),
+    /// A client of an API. It may not run at the moment.
+    ApiClient(KubeClusterId, ApiClient),
 }
 
 /// What can happen. Groups have enums of their own in their files.
@@ -332,6 +340,12 @@ impl State {
         let Some(scenario) = &self.scenario else { return false };
         let zone = |zone: ZoneId| scenario.zones.get(zone).is_some();
         let cluster = |id: KubeClusterId| scenario.kube.clusters.get(id);
+        let has_clients = |id: KubeClusterId, kind: ClientKind| {
+            cluster(id).is_some_and(|cluster| match kind {
+                ClientKind::Kubelets | ClientKind::Components => cluster.access.is_some(),
+                ClientKind::Further(client) => cluster.api_clients.get(client).is_some(),
+            })
+        };
         match selection {
             Selection::Zone(id) => zone(id),
             Selection::Link(a, b) => zone(a) && zone(b),
@@ -341,6 +355,11 @@ impl State {
                 cluster(id).is_some_and(|cluster| cluster.machine_deployments.get(name.deployment).is_some())
             }
             Selection::Pod(id, name) => cluster(id).is_some_and(|cluster| cluster.workloads.get(name.workload).is_some()),
+            Selection::Balancer(id, node) => {
+                scenario.load_balancers.get(id).is_some_and(|balancer| usize::from(node) < balancer.zones.len())
+            }
+            Selection::ApiClients(id, at, kind) => zone(at) && has_clients(id, kind),
+            Selection::ApiClient(id, client) => has_clients(id, ClientKind::of(client)),
             Selection::Member(id) => {
                 let cluster = scenario.etcd.get(id.cluster);
                 cluster.is_some_and(|cluster| cluster.members.get(id.index as usize).is_some())

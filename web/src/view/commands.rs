@@ -258,7 +258,9 @@ fn things(scenario: &Scenario) -> Vec<(String, Selection)> {
         let name = format!("link {} – {}", scenario.zones[a].name, scenario.zones[b].name);
         (name, Selection::Link(a, b))
     });
-    zones.chain(members).chain(nodes).chain(clients).chain(links).collect()
+    let balancers = scenario.load_balancers.iter_enumerated();
+    let balancers = balancers.map(|(id, balancer)| (format!("load balancer {}", balancer.name), Selection::Balancer(id, 0)));
+    zones.chain(members).chain(nodes).chain(balancers).chain(clients).chain(links).collect()
 }
 
 #[cfg(test)]

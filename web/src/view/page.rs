@@ -23,7 +23,7 @@ use super::timeline::{Progress, Timeline};
 use super::verdict::Verdict;
 use super::watched::{View, use_cluster, use_view};
 use crate::engine::protocol::BranchId;
-use crate::state::{Action, EYE_SPEED, Notice, Panel, State, Theme, Tone};
+use crate::state::{Action, EYE_SPEED, Notice, Panel, State, Tab, Theme, Tone};
 
 /// What the page draws.
 #[derive(Clone, PartialEq, Properties)]
@@ -83,10 +83,10 @@ pub fn Page(props: &PageProps) -> Html {
                 }
             </main>
             { panel(Panel::Inspector, "Inspector", state.ui.sheet, &on_command, html! {
-                <Inspector {scenario} {view} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
+                <Inspector scenario={scenario.clone()} view={view.clone()} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {progress} {at} {playing} arrived={state.has_arrived()} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
-            <Tabs tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} {contents} {dark}
+            <Tabs {scenario} view={view.filter(|_| state.ui.tab == Tab::Access)} tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} {contents} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if state.ui.new_topology { <NewTopology dispatch={dispatch.clone()} /> }

@@ -135,6 +135,8 @@ fn a_component_tells_what_its_pods_waited_for() {
     let tabs = |contents| {
         render::<Tabs>(TabsProps {
             tab: Tab::Recovery,
+            scenario: None,
+            view: None,
             tall: false,
             report: Some(report.clone()),
             close_up: None,
@@ -174,6 +176,8 @@ fn the_list_has_a_switch_for_each_kind_of_event_there_is() {
     let count = |kinds: &[StoryKind], filter: &str| {
         let html = render::<Tabs>(TabsProps {
             tab: Tab::Events,
+            scenario: None,
+            view: None,
             tall: false,
             report: Some(report.clone()),
             close_up: None,
@@ -209,6 +213,8 @@ fn tab(tab: Tab, report: &Same<Report>, tables: bool) -> String {
 fn tab_of(tab: Tab, report: &Same<Report>, tables: bool, provider: Option<&str>) -> String {
     render::<Tabs>(TabsProps {
         tab,
+        scenario: None,
+        view: None,
         tall: false,
         report: Some(report.clone()),
         close_up: None,

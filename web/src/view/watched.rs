@@ -8,8 +8,11 @@
 use std::rc::Rc;
 
 use yew::prelude::*;
+use zonefall_core::ids::EtcdId;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{EtcdReport, Report};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::kube::balancers::balancers;
 
 use super::labels::moment;
 use super::same::Same;
@@ -34,16 +37,17 @@ pub(crate) struct View {
     pub dispatch: Callback<Action>,
 }
 
-/// The cluster whose lanes and charts are shown: that of the selected member, else the one chosen last, else the one that is affected.
+/// The cluster whose lanes and charts are shown: that of the selected member, load balancer or client of an API, else the one chosen last, else the one that is affected.
 #[hook]
 pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let chosen = use_state_eq(|| None::<usize>);
     let set = chosen.setter();
     use_effect_with(state.scenario.as_ref().map(|s| s.name.clone()), move |_| set.set(None));
     let set = chosen.setter();
-    use_effect_with(state.selection, move |selection| {
-        if let Some(Selection::Member(member)) = selection {
-            set.set(Some(member.cluster.into()));
+    let etcd = state.scenario.as_ref().zip(state.selection).and_then(|(scenario, is)| etcd_of(is, scenario));
+    use_effect_with((state.selection, etcd), move |(_, etcd)| {
+        if let Some(etcd) = etcd {
+            set.set(Some(usize::from(*etcd)));
         }
     });
     let clusters = state.scenario.as_ref().map_or(0, |scenario| scenario.etcd.len());
@@ -51,6 +55,19 @@ pub(crate) fn use_cluster(state: &Same<State>) -> (usize, Callback<usize>) {
     let cluster = (*chosen).or_else(|| affected(report?)).unwrap_or(0);
     let set = chosen.setter();
     (cluster.min(clusters.saturating_sub(1)), use_steady(Callback::from(move |cluster| set.set(Some(cluster)))))
+}
+
+/// The etcd cluster that a member is of, or that stores what the API of a client or load balancer serves.
+fn etcd_of(is: Selection, scenario: &Scenario) -> Option<EtcdId> {
+    let clusters = &scenario.kube.clusters;
+    match is {
+        Selection::Member(member) => Some(member.cluster),
+        Selection::ApiClients(cluster, ..) | Selection::ApiClient(cluster, _) => Some(clusters[cluster].etcd),
+        Selection::Balancer(balancer, _) => {
+            clusters.iter().find(|cluster| balancers(cluster).contains(&balancer)).map(|cluster| cluster.etcd)
+        }
+        _ => None,
+    }
 }
 
 /// Number of the first cluster that had an outage, else of the first that lost a member.

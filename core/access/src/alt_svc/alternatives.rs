@@ -2,13 +2,14 @@
 //! `addAlternativeServices` and `blockHost`).
 
 use super::Rules;
+use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::{Duration, Time};
 
 /// An alternative is left alone for so long after a network error (`blockPeriod`: what the API servers need to drop an endpoint).
 pub const BLOCK: Duration = Duration::from_secs(20);
 
 /// Whether an alternative may be tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Block {
     /// It may.
     Free,

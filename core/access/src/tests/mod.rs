@@ -7,6 +7,7 @@ mod origins;
 mod requests;
 mod stop;
 mod target;
+mod view;
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,17 @@
 //! What is to be said of the selected thing now, in rows of name and value.
 
 use zonefall_core::etcd::view::MemberView;
-use zonefall_core::ids::{ClientId, MemberId, NodeId, ZoneId};
+use zonefall_core::ids::{ClientId, KubeClusterId, MemberId, NodeId, ZoneId};
+use zonefall_core::observe::access::name as client_name;
 use zonefall_core::report::{LatencyReport, Report, StoryKind, StoryLine};
+use zonefall_core::scenario::kube::balancers::balancers;
 use zonefall_core::scenario::text;
 use zonefall_core::scenario::{Load, Op, Scenario, Target};
 use zonefall_core::sim::Role;
 use zonefall_core::sim::view::SimulationView;
 
 use super::interventions::touches;
-use super::{Fact, objects};
+use super::{Fact, access, objects};
 use crate::state::Selection;
 use crate::view::map::model::cut_words;
 use crate::view::map::model::{MemberFace, Model, model};
@@ -26,6 +28,11 @@ pub(crate) fn heading(is: Selection, scenario: &Scenario) -> (String, &'static s
         Selection::Client(c) => (scenario.client(c).name.clone(), "client"),
         Selection::Machine(cluster, name) => (name.text(&scenario.kube.clusters[cluster]), "machine"),
         Selection::Pod(cluster, name) => (name.text(&scenario.kube.clusters[cluster]), "pod"),
+        Selection::Balancer(id, _) => (scenario.load_balancers[id].name.clone(), "load balancer"),
+        Selection::ApiClients(cluster, zone, kind) => (access::group_name(cluster, zone, kind, scenario), "clients of an API"),
+        Selection::ApiClient(cluster, client) => {
+            (client_name(client, &scenario.kube.clusters[cluster], scenario), "client of an API")
+        }
     }
 }
 
@@ -38,11 +45,18 @@ pub(crate) fn is_about(line: &StoryLine, is: Selection, scenario: &Scenario) -> 
         members.into_iter().any(|member| holds(member.node) && names(&member.name))
             || scenario.nodes.iter_enumerated().any(|(id, node)| holds(id) && names(&node.name))
     };
+    let balancer_of = |cluster: KubeClusterId| {
+        let own = balancers(&scenario.kube.clusters[cluster]);
+        own.into_iter().any(|balancer| names(&scenario.load_balancers[balancer].name))
+    };
     match is {
         Selection::Member(member) => names(&scenario.member(member).name),
         Selection::Node(node) => on(&|id| id == node),
         Selection::Zone(zone) => names(&scenario.zones[zone].name) || on(&|id| scenario.nodes[id].zone == zone),
         Selection::Link(a, b) => [a, b].iter().all(|zone| names(&scenario.zones[*zone].name)),
+        Selection::Balancer(id, _) => names(&scenario.load_balancers[id].name),
+        Selection::ApiClients(cluster, ..) => names(&scenario.kube.clusters[cluster].name) || balancer_of(cluster),
+        Selection::ApiClient(cluster, _) => balancer_of(cluster) || line.text.contains(&heading(is, scenario).0),
         Selection::Machine(..) | Selection::Pod(..) => {
             let name = heading(is, scenario).0;
             names(&name) || line.text.contains(&name)
@@ -69,6 +83,9 @@ pub(crate) fn facts(is: Selection, scenario: &Scenario, view: &SimulationView, r
         Selection::Client(c) => client(c, scenario, view, report),
         Selection::Machine(cluster, name) => objects::machine(cluster, name, scenario, view),
         Selection::Pod(cluster, name) => objects::pod(cluster, name, scenario, view),
+        Selection::Balancer(id, _) => access::balancer(id, scenario, view),
+        Selection::ApiClients(cluster, zone, kind) => access::group((cluster, zone, kind), scenario, view),
+        Selection::ApiClient(cluster, id) => access::client(cluster, id, scenario, view),
     };
     let faults = view.faults.iter().filter(|active| touches(&active.fault, is, scenario));
     facts.extend(faults.map(|active| ("fault", active.fault.kind().ongoing(scenario), "bad")));

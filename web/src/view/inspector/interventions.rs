@@ -1,5 +1,6 @@
 //! Which interventions fit which thing. What breaks it, zonefall-core says for each kind of fault; here stands what is selected.
 
+use zonefall_core::access::origin;
 use zonefall_core::etcd::view::Down;
 use zonefall_core::ids::{MemberId, NodeId};
 use zonefall_core::kernel::time::{Duration, Time};
@@ -96,7 +97,13 @@ pub fn inert(is: Selection, scenario: &Scenario, view: &SimulationView) -> Optio
             };
             Some(format!("{} {why}", spec.name))
         }
-        Selection::Link(..) | Selection::Client(_) | Selection::Machine(..) | Selection::Pod(..) => None,
+        Selection::Link(..)
+        | Selection::Client(_)
+        | Selection::Machine(..)
+        | Selection::Pod(..)
+        | Selection::Balancer(..)
+        | Selection::ApiClients(..)
+        | Selection::ApiClient(..) => None,
     }
 }
 
@@ -109,7 +116,12 @@ fn breaks(is: Selection, scenario: &Scenario) -> Vec<fault::Offer> {
         Selection::Node(id) => &[Hit::Node(FaultTarget::Named(id))],
         Selection::Zone(id) => &[Hit::Zone(FaultTarget::Named(id))],
         Selection::Link(a, b) => &[Hit::Link(Place::Zone(a), Place::Zone(b))],
-        Selection::Client(_) | Selection::Machine(..) | Selection::Pod(..) => &[],
+        Selection::Balancer(id, _) => &[Hit::Balancer(id)],
+        Selection::Client(_)
+        | Selection::Machine(..)
+        | Selection::Pod(..)
+        | Selection::ApiClients(..)
+        | Selection::ApiClient(..) => &[],
     };
     hits.iter().flat_map(|hit| fault::offers(*hit, scenario)).collect()
 }
@@ -123,6 +135,15 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
         Selection::Node(n) => (None, Some(n), Some(zone_of(n))),
         Selection::Zone(z) => (None, None, Some(z)),
         Selection::Client(c) => (None, None, Some(scenario.clients[c].zone)),
+        Selection::Balancer(id, node) => {
+            let zone = scenario.load_balancers[id].zones[usize::from(node)];
+            return fault.kind().hits().iter().any(|hit| [Hit::Balancer(id), Hit::Zone(FaultTarget::Named(zone))].contains(hit));
+        }
+        Selection::ApiClients(_, zone, _) => (None, None, Some(zone)),
+        Selection::ApiClient(cluster, client) => {
+            let node = origin::node(client, &scenario.kube.clusters[cluster]);
+            (None, node, node.map(zone_of))
+        }
         Selection::Machine(..) | Selection::Pod(..) => return false,
         Selection::Link(a, b) => {
             let [there, back] = [(a, b), (b, a)].map(|(a, b)| Hit::Link(Place::Zone(a), Place::Zone(b)));
@@ -141,14 +162,15 @@ pub fn touches(fault: &Fault, is: Selection, scenario: &Scenario) -> bool {
     })
 }
 
-/// The first intervention on offer that breaks: kills a member, switches a node or a zone off, loses packets of a link.
+/// The first intervention on offer that breaks: kills a member, switches a node or a zone off, loses packets of a link, takes a load balancer
+/// down.
 pub fn kill(offers: &[Offer]) -> Option<&Offer> {
-    offers.iter().find(|offer| ["kill", "power-off", "loss"].contains(&offer.id.as_str()))
+    offers.iter().find(|offer| ["kill", "power-off", "loss", "lb-down"].contains(&offer.id.as_str()))
 }
 
 /// Cuts off what the offers are for.
 pub fn cut_off(offers: &[Offer]) -> Option<&Offer> {
-    offers.iter().find(|offer| offer.id == "cut-off")
+    offers.iter().find(|offer| ["cut-off", "lb-cut-off"].contains(&offer.id.as_str()))
 }
 
 /// Mends what broke last.

@@ -1,5 +1,6 @@
 //! The selected thing: what it is now, what can be done to it, what happened to it and what will.
 
+mod access;
 pub mod amount;
 mod buttons;
 mod facts;
@@ -64,6 +65,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
         <div class="inspector" id="inspected" tabindex="-1" data-testid="inspector">
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
+            { access::members(is, scenario, view, dispatch) }
             <Interventions offers={interventions::offers(is, scenario, view, report.as_deref())} scenario={scenario.clone()} at={view.at} dispatch={dispatch.clone()} />
             if let Some(report) = report { { events_about(is, scenario, report, view.at, dispatch) } }
         </div>

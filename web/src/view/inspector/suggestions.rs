@@ -30,6 +30,15 @@ fn suggestions(scenario: &Scenario, view: &SimulationView, report: Option<&Repor
     let Some(leader) = leader else { return Vec::new() };
     let zone = scenario.zone_of(leader);
     let (member, home) = (&scenario.member(leader).name, &scenario.zones[zone].name);
+    let access =
+        scenario.kube.clusters.iter().find_map(|cluster| Some((cluster.access?.balancer, *cluster.control_plane.first()?)));
+    let of_access = access.into_iter().flat_map(|(balancer, host)| {
+        let (balancer_name, host_name) = (&scenario.load_balancers[balancer].name, &scenario.nodes[host].name);
+        [
+            ("lb-cut-off", format!("Cut off {balancer_name}, the load balancer"), Selection::Balancer(balancer, 0)),
+            ("kill-api-server", format!("Kill the API server on {host_name}"), Selection::Node(host)),
+        ]
+    });
     let wanted = [
         ("power-off", format!("Power off {home}, the leader's zone"), Selection::Zone(zone)),
         ("cut-off", format!("Cut off {home}; it keeps running"), Selection::Zone(zone)),
@@ -40,7 +49,7 @@ fn suggestions(scenario: &Scenario, view: &SimulationView, report: Option<&Repor
         let offer = offers(is, scenario, view, report).into_iter().find(|offer| offer.id == id)?;
         Some(Suggestion { id, words, is, intervention: offer.intervention })
     };
-    wanted.into_iter().filter_map(offered).collect()
+    wanted.into_iter().chain(of_access).filter_map(offered).collect()
 }
 
 pub(super) fn section(scenario: &Scenario, view: &SimulationView, report: Option<&Report>, dispatch: &Callback<Action>) -> Html {

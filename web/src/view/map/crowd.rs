@@ -3,6 +3,7 @@
 use zonefall_core::ids::{MemberId, NodeId, TiVec, ZoneId};
 use zonefall_core::scenario::{Node, Scenario};
 
+use super::access::in_zones;
 use crate::state::Selection;
 
 /// What a node's card holds.
@@ -46,6 +47,8 @@ pub struct Crowd {
     pub heaps: TiVec<ZoneId, Vec<Vec<usize>>>,
     /// Pods without a node, by what they wait for.
     pub rows: Vec<Row>,
+    /// Nodes of load balancers and groups of clients of APIs.
+    pub access: TiVec<ZoneId, Vec<Selection>>,
 }
 
 impl Card {
@@ -66,7 +69,7 @@ impl Crowd {
             }
         }
         let (kube, heaps) = (!scenario.kube.clusters.is_empty(), vec![Vec::new(); scenario.zones.len()].into());
-        Self { kube, ids: Vec::new(), cards, heaps, rows: Vec::new() }
+        Self { kube, ids: Vec::new(), cards, heaps, rows: Vec::new(), access: in_zones(scenario, None) }
     }
 
     /// A member is on this card.

@@ -242,6 +242,11 @@ pub(crate) fn spot(is: Selection, layout: &super::layout::Layout) -> Option<(f64
             let (_, rect) = layout.things.iter().find(|(thing, _)| *thing == is)?;
             Some((rect.x + rect.w / 2.0, rect.y + rect.h.min(24.0) / 2.0))
         }
+        Selection::Balancer(..) | Selection::ApiClients(..) => {
+            layout.access.iter().find(|(thing, _)| *thing == is).map(|(_, rect)| rect.centre())
+        }
+        // It is drawn with its group.
+        Selection::ApiClient(..) => None,
         Selection::Client(client) => layout.clients.get(client).filter(|r| r.h > 0.0).map(|r| r.centre()),
         Selection::Link(a, b) => {
             let (zones, a, b) = (layout.zones.len(), usize::from(a), usize::from(b));

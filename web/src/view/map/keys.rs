@@ -48,6 +48,7 @@ pub(crate) fn all(scenario: &Scenario, layout: &Layout) -> Vec<Selection> {
         .chain(scenario.nodes.keys().map(Selection::Node))
         .chain(members)
         .chain(layout.things.iter().map(|(is, _)| *is))
+        .chain(layout.access.iter().map(|(is, _)| *is))
         .chain(clients)
         .chain(links)
         .collect()

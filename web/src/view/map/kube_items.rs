@@ -2,6 +2,7 @@
 
 use yew::prelude::*;
 
+use super::access_items::legend as legend_of_ways;
 use super::layout::{BAR, Layout, NODE_HEAD, Rect};
 use super::objects::{Mark, NodeObject, Objects, Thing};
 use super::pick::{Pick, frame};
@@ -122,7 +123,7 @@ pub(crate) fn words(objects: &Objects, layout: &Layout) -> Html {
         });
         let rows = objects.rows.iter().zip(&tray.rows);
         let rows = rows.map(|(words, (x, y))| html! { <text class="tray" x={px(*x)} y={px(y + 15.0)}>{ words }</text> });
-        html! { <g aria-hidden="true" class="legend">{ for legend }{ for machines }{ for rows }</g> }
+        html! { <g aria-hidden="true" class="legend">{ for legend }{ for machines }{ legend_of_ways(&tray.ways) }{ for rows }</g> }
     });
     html! { <>{ for tray }{ for heaps }</> }
 }

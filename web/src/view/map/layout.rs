@@ -4,6 +4,7 @@
 //!   region
 //!        .--- arc: zones that are not neighbours ---.
 //!   [zone]----[zone]----[zone]      a row; further rows below; on a narrow screen each zone is a row
+//!    load balancers and clients of APIs
 //!    node      node      node
 //!     chip      chip      chip      members; beneath them pods, as cells
 //!    machines without a node, clients
@@ -70,6 +71,8 @@ pub struct Layout {
     pub regions: Vec<(String, Rect)>,
     /// Pods and machines that are drawn by themselves, as the crowd numbers them; then the nodes that machines brought.
     pub things: Vec<(Selection, Rect)>,
+    /// Nodes of load balancers and groups of clients of APIs.
+    pub access: Vec<(Selection, Rect)>,
     /// Bars of pods, by node; those without have no height.
     pub bars: Vec<Rect>,
     /// Heads of the machines without a node, by zone and phase: where their words begin.
@@ -94,6 +97,8 @@ pub const BAR: f64 = 16.0;
 const CLIENT: (f64, f64) = (32.0, 20.0);
 /// The same of a member with two lines of words.
 const CHIP: (f64, f64) = (44.0, 42.0);
+/// Height of a node of a load balancer: two lines of words.
+const BALANCER: f64 = 38.0;
 /// Clients of one zone that are drawn; the table has all.
 const MOST_CLIENTS: usize = 6;
 /// Room at the sides of the map, for the walls of cut zones.
@@ -184,6 +189,7 @@ fn place(sizes: &Sizes<'_>, width: f64) -> Layout {
         links: Vec::new(),
         regions: Vec::new(),
         things: crowd.ids.iter().map(|is| (*is, Rect::default())).collect(),
+        access: Vec::new(),
         bars: vec![Rect::default(); cards],
         heaps: vec![Vec::new(); zones].into(),
         tray: None,
@@ -361,9 +367,16 @@ fn place_row(sizes: &Sizes<'_>, row: &[ZoneId], width: f64, top: f64, narrow: bo
     bottom
 }
 
-/// Places nodes, members and clients of a zone; its height.
+/// Places load balancers, clients of APIs, nodes, members and clients of a zone; its height.
 fn fill_zone(sizes: &Sizes<'_>, zone: ZoneId, (x, top, card): (f64, f64, f64), columns: usize, layout: &mut Layout) -> f64 {
-    let mut ends = vec![top + ZONE_HEAD; columns];
+    let w = columns as f64 * (card + PAD) - PAD;
+    let mut y = top + ZONE_HEAD;
+    for &is in &sizes.crowd.access[zone] {
+        let h = if matches!(is, Selection::Balancer(..)) { BALANCER } else { sizes.client };
+        layout.access.push((is, Rect { x: x + PAD, y, w, h }));
+        y += h + 4.0;
+    }
+    let mut ends = vec![y + if sizes.crowd.access[zone].is_empty() { 0.0 } else { PAD / 2.0 }; columns];
     for &node in &sizes.in_zone[zone] {
         let shortest = (0..columns).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap_or(0);
         let h = sizes.node_height(node, card);
@@ -372,8 +385,7 @@ fn fill_zone(sizes: &Sizes<'_>, zone: ZoneId, (x, top, card): (f64, f64, f64), c
         fill_card(sizes, node, layout);
         ends[shortest] += h + PAD;
     }
-    let mut y = ends.iter().copied().fold(top, f64::max);
-    let w = columns as f64 * (card + PAD) - PAD;
+    y = ends.iter().copied().fold(top, f64::max);
     for cells in &sizes.crowd.heaps[zone] {
         layout.heaps[zone].push((x + PAD, y + 11.0));
         sizes.place_cells(cells, (x + PAD, y + 17.0, w), layout);

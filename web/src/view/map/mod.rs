@@ -4,9 +4,12 @@
 //!   Scenario, width --layout--> places \
 //!   Picture, Report --model---> faces  --> Scene (SVG; Yew draws what changed)
 //!   Picture --objects---------> pods, machines, nodes of Kubernetes; their number (crowd) --> places
+//!   Picture --access----------> load balancers, clients of APIs and their ways
 //!   Picture, playhead -----------------> Messages (canvas; drawn each frame, outside of Yew)
 //! ```
 
+pub mod access;
+mod access_items;
 pub mod crowd;
 mod items;
 mod keys;
@@ -22,7 +25,9 @@ pub mod shapes;
 mod table;
 
 use yew::prelude::*;
+use zonefall_core::access::cluster::view::ClientKind;
 use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::ctx::ApiClient;
 use zonefall_core::kube::name::{MachineName, PodName, PodTag};
 use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
@@ -147,5 +152,19 @@ pub fn element_id(is: Selection) -> String {
             };
             format!("map-p{}-{}-{a}-{b}", cluster.0, workload.0)
         }
+        Selection::Balancer(balancer, node) => format!("map-b{}-{node}", balancer.0),
+        Selection::ApiClients(cluster, zone, kind) => {
+            let kind = match kind {
+                ClientKind::Kubelets => "kubelets".to_owned(),
+                ClientKind::Components => "components".to_owned(),
+                ClientKind::Further(client) => client.0.to_string(),
+            };
+            format!("map-a{}-{}-{kind}", cluster.0, zone.0)
+        }
+        Selection::ApiClient(cluster, client) => match client {
+            ApiClient::Kubelet(node) => format!("map-a{}-kubelet-{}", cluster.0, node.0),
+            ApiClient::Candidate(component, key) => format!("map-a{}-{}-{key}", cluster.0, component.name()),
+            ApiClient::Further(client, node) => format!("map-a{}-{}-on-{}", cluster.0, client.0, node.0),
+        },
     }
 }

@@ -20,6 +20,7 @@ use zonefall_core::report::NOT_TRIED;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
+use super::access::in_zones;
 use super::crowd::{Card, Crowd, Row};
 use crate::state::Selection;
 
@@ -185,6 +186,7 @@ struct Gatherer<'a> {
 /// What there is of a scenario at one moment, or before the first.
 pub fn objects(scenario: &Scenario, view: Option<&SimulationView>) -> Objects {
     let mut all = Gatherer::new(scenario);
+    all.out.crowd.access = in_zones(scenario, view);
     let clusters = scenario.kube.clusters.iter_enumerated();
     for spec in &scenario.kube.clusters {
         for node in &spec.nodes {

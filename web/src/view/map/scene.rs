@@ -8,6 +8,8 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::{Direction, Scenario};
 use zonefall_core::sim::view::SimulationView;
 
+use super::access::{self, AccessFace};
+use super::access_items::{self, AccessItem};
 use super::items::{Client, Link, Member, Node, Zone};
 use super::keys::{self, Way};
 use super::kube_items::{ThingItem, words};
@@ -41,10 +43,11 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
     let is_drawn = |cluster: EtcdId| layout.members[cluster].iter().any(|rect| rect.h > 0.0);
     let model = model(scenario, view.as_deref(), report.as_deref(), is_drawn);
     let first = Selection::Zone(ZoneId(0));
+    let shown = selection.map(|is| access::shown_as(is, view.as_deref()));
     let pick = |is: Selection| Pick {
         is,
-        selected: *selection == Some(is),
-        stop: selection.unwrap_or(first) == is,
+        selected: shown == Some(is),
+        stop: shown.unwrap_or(first) == is,
         sheet: *sheet,
         dispatch: dispatch.clone(),
     };
@@ -61,7 +64,9 @@ pub(crate) fn Scene(props: &SceneProps) -> Html {
             { links(&model, layout, &pick, *selection) }
             { boxes(&model, objects, layout, &pick) }
             if !layout.compact { { streams(&model, layout) } }
+            if let Some(view) = view { { access_items::ways(&access::ways(scenario, view), layout, shown) } }
             { chips(&model, layout, &pick) }
+            { balancers_and_clients(&access::faces(scenario, view.as_deref()), layout, &pick) }
             { things(objects, layout, &pick) }
         </svg>
     }
@@ -114,6 +119,15 @@ fn things(objects: &Objects, layout: &Layout, pick: &impl Fn(Selection) -> Pick)
         html! { <ThingItem key={element_id(*is)} thing={thing.clone()} rect={*rect} pick={pick(*is)} /> }
     });
     html! { <>{ words(objects, layout) }{ for items }</> }
+}
+
+/// What API access has on the map.
+fn balancers_and_clients(faces: &[AccessFace], layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {
+    let item = |(is, rect): &(Selection, layout::Rect)| {
+        let face = faces.iter().find(|face| face.is == *is)?;
+        Some(html! { <AccessItem key={element_id(*is)} face={face.clone()} rect={*rect} pick={pick(*is)} /> })
+    };
+    layout.access.iter().filter_map(item).collect()
 }
 
 fn chips(model: &Model, layout: &Layout, pick: &impl Fn(Selection) -> Pick) -> Html {

@@ -9,6 +9,8 @@ use zonefall_core::report::Report;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
+use super::access::{self, AccessFace};
+use super::element_id;
 use super::label;
 use super::messages::words_of;
 use super::model::{MemberFace, model};
@@ -91,12 +93,30 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
         <div class="tables" tabindex="0" role="region" aria-label="Map as tables" data-testid="map-tables">
             { table("Zones and nodes", &["Zone", "State", "Node", "Power"], nodes.collect()) }
             if let Some(view) = view.as_ref().filter(|_| objects.crowd.kube) { { kubernetes(scenario, view, objects, &pick) } }
+            if !scenario.load_balancers.is_empty() { { of_access(&access::faces(scenario, view.as_deref()), &pick) } }
             { table("Members", &["Member", "Role", "Term", "Log and disk", "Node"], model.members.iter().flatten().map(member).collect()) }
             { table("Links", &["Link", "Delay", "State", "Traffic"], links.collect()) }
             { table("Clients", &["Client", "Asks"], clients.collect()) }
             <h2>{ "Messages in flight" }</h2>
             <ul>{ for messages }</ul>
         </div>
+    }
+}
+
+/// Load balancers, and clients of APIs by kind and zone.
+fn of_access(faces: &[AccessFace], pick: &dyn Fn(Selection, &str, String) -> Html) -> Html {
+    let (balancers, clients): (Vec<_>, Vec<_>) = faces.iter().partition(|face| matches!(face.is, Selection::Balancer(..)));
+    let row = |face: &&AccessFace| {
+        let targets = face.targets.iter().flatten().map(|words| html! { <td>{ words }</td> });
+        let name = pick(face.is, &face.name, format!("row-{}", element_id(face.is)));
+        html! { <tr><td>{ name }</td><td>{ &face.zone }</td><td>{ &face.note }</td>{ for targets }<td>{ &face.details }</td></tr> }
+    };
+    let rows = |faces: &[&AccessFace]| faces.iter().map(row).collect::<Html>();
+    html! {
+        <>
+            { table("Load balancers", &["Load balancer", "Zone", "Faults", "Health checks", "API servers", "In words"], rows(&balancers)) }
+            { table("Clients of APIs", &["Clients", "Zone", "Served", "In words"], rows(&clients)) }
+        </>
     }
 }
 

@@ -1,19 +1,28 @@
 //! How clients reached their API: the kinds of clients, how many of each had no API server that answered, over time, and why.
 
 use yew::prelude::*;
+use zonefall_core::access::cluster::view::ClientView;
+use zonefall_core::ids::KubeClusterId;
 use zonefall_core::kernel::time::Time;
+use zonefall_core::kube::ctx::ApiClient;
+use zonefall_core::observe::access::{group, name as client_name};
 use zonefall_core::report::{AccessReport, ClientOutageReport, ClientRequestsReport, Report};
+use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::text::count;
+use zonefall_core::sim::view::SimulationView;
 
 use super::bars::{Bars, HEAD};
-use crate::state::{Action, PlaybackCommand};
+use crate::state::{Action, PlaybackCommand, Selection};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
+use crate::view::timeline::access_lanes::affected;
 use crate::view::timeline::axis::{Axis, Range};
 
 /// Outages of a kind of clients that are listed.
 const MOST_OUTAGES: usize = 100;
+/// Clients that are listed by their names.
+const MOST_CLIENTS: usize = 60;
 /// Height of a kind of clients: its words, its area.
 const ROW: f64 = 38.0;
 const AREA: f64 = 18.0;
@@ -21,6 +30,9 @@ const AREA: f64 = 18.0;
 /// What is shown.
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct AccessProps {
+    pub scenario: Same<Scenario>,
+    /// The clients that run.
+    pub view: Option<Same<SimulationView>>,
     pub report: Same<Report>,
     pub at: Time,
     pub range: Range,
@@ -73,8 +85,9 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
                 </table>
             </div>
             <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
-                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
                 { for of.requests.as_ref().map(|requests| html! { <p data-testid="client-requests">{ sum(requests) }</p> }) }
+                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
+                { running(of, props) }
                 { outages(of, props) }
             </div>
         </div>
@@ -101,6 +114,27 @@ fn sum(requests: &ClientRequestsReport) -> String {
         _ => String::new(),
     };
     format!("Requests: {}{latency}.", if ended.is_empty() { "none yet".to_owned() } else { ended.join(", ") })
+}
+
+/// The clients of a kind that run, in the order of their names: each is a way to the inspector.
+fn running(of: &AccessReport, props: &AccessProps) -> Html {
+    let clients = props.view.iter().flat_map(|view| &view.access).flat_map(|access| {
+        let (cluster, spec) = (access.cluster, &props.scenario.kube.clusters[access.cluster]);
+        let is_one = move |client: &&ClientView| spec.name == of.cluster && group(client.client, spec) == of.clients;
+        access.clients.iter().filter(is_one).map(move |client| (cluster, client.client))
+    });
+    let (first, more): (Vec<_>, Vec<_>) = clients.enumerate().partition(|(place, _)| *place < MOST_CLIENTS);
+    let button = |(_, (cluster, client)): (usize, (KubeClusterId, ApiClient))| {
+        let name = client_name(client, &props.scenario.kube.clusters[cluster], &props.scenario);
+        let onclick = props.dispatch.reform(move |_: MouseEvent| Action::Select(Some(Selection::ApiClient(cluster, client))));
+        html! { <li><button class="quiet" {onclick} data-testid={format!("inspect-{name}")}>{ name }</button></li> }
+    };
+    html! {
+        <ul class="running" aria-label="Clients that run: select one to inspect it" data-testid="running-clients">
+            { for first.into_iter().map(button) }
+            if !more.is_empty() { <li class="quiet">{ format!("and {} more", count(more.len() as u64)) }</li> }
+        </ul>
+    }
 }
 
 /// Outages as a table; each is a way to its moment.
@@ -152,18 +186,6 @@ fn areas(report: &Report, axis: &Axis) -> Html {
         }
     };
     html! { <>{ for report.access.iter().enumerate().map(row) }</> }
-}
-
-/// How many clients have an outage from each moment on.
-fn affected(of: &AccessReport) -> Vec<(f64, i64)> {
-    let mut changes: Vec<(f64, i64)> = of.outages.iter().flat_map(|outage| [(outage.from_s, 1), (outage.to_s, -1)]).collect();
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut now = 0;
-    let step = |(at_s, change)| {
-        now += change;
-        (at_s, now)
-    };
-    changes.into_iter().map(step).collect()
 }
 
 /// The steps as an area above a line, as high as the share of all.

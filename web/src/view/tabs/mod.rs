@@ -16,6 +16,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CloseUp, Report, StoryKind};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::view::SimulationView;
 
 use super::icon::{Icon, icon};
 use super::labels::moment;
@@ -74,6 +75,10 @@ impl Contents {
 pub struct TabsProps {
     /// The open tab.
     pub tab: Tab,
+    /// The world.
+    pub scenario: Option<Same<Scenario>>,
+    /// The world at a moment.
+    pub view: Option<Same<SimulationView>>,
     /// Whether it has more of the page than the map.
     pub tall: bool,
     /// The report so far.
@@ -125,7 +130,12 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
-                Tab::Access => html! { <Access {report} {at} {range} {tables} {dispatch} /> },
+                Tab::Access => match props.scenario.clone() {
+                    Some(scenario) => {
+                        html! { <Access {scenario} view={props.view.clone()} {report} {at} {range} {tables} {dispatch} /> }
+                    }
+                    None => Html::default(),
+                },
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
                 Tab::Traffic => above("Bytes from zone to zone", chart(Kind::Traffic), html! { <Matrix {report} /> }),

@@ -6,6 +6,7 @@
 //!     Playhead         (drawn each frame: one line)
 //! ```
 
+pub(crate) mod access_lanes;
 pub mod axis;
 pub mod lanes;
 mod paint;

@@ -4,6 +4,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::Report;
 
+use super::access_lanes;
 use super::axis::Axis;
 use super::lanes::{Bar, Lane, lanes};
 use crate::view::hover::Hover;
@@ -37,11 +38,20 @@ pub(crate) fn height(report: Option<&Report>, cluster: &str, narrow: bool) -> f6
     of(report, cluster, narrow).iter().map(|lane| lane.height() + BETWEEN).sum::<f64>() + HEAD
 }
 
-/// The lanes that are shown; a narrow screen has room for what broke, who led and whether writes went.
+/// The lanes that are shown; a narrow screen has room for what broke, who led, whether writes went, and which clients had an API server.
 fn of(report: Option<&Report>, cluster: &str, narrow: bool) -> Vec<Lane> {
-    let Some((report, cluster)) = report.and_then(|r| Some((r, r.etcd.get(cluster)?))) else { return Vec::new() };
-    let all = lanes(report, cluster);
-    if narrow { all.into_iter().filter(|lane| ["faults", "leader", "writes"].contains(&lane.name)).collect() } else { all }
+    let Some((report, etcd)) = report.and_then(|r| Some((r, r.etcd.get(cluster)?))) else { return Vec::new() };
+    let (mut all, mut access) = (lanes(report, etcd), access_lanes::lanes(report, cluster));
+    if !access.is_empty() {
+        // Services of etcd that were always there leave their room to the API's clients.
+        let is_more = |lane: &Lane| ["linearizable", "serializable", "quorum"].contains(&lane.name);
+        all.retain(|lane| !is_more(lane) || !lane.bars.is_empty());
+        all.append(&mut access);
+    }
+    if narrow {
+        all.retain(|lane| ["faults", "leader", "writes", "clients"].contains(&lane.name));
+    }
+    all
 }
 
 /// The lanes.
@@ -119,7 +129,7 @@ fn draw(lane: &Lane, axis: &Axis, top: f64, narrow: bool) -> Html {
     html! {
         <g class={classes!("lane", lane.name.replace(' ', "-"))}>
             <text class="lane-name" x={px(axis.left - 10.0)} y={px(middle)} text-anchor="end">{ lane.name }</text>
-            <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={px(base)} y2={px(base)} />
+            if lane.rows == 1 { <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={px(base)} y2={px(base)} /> }
             { for bars }
             if !narrow { <text class="lane-sum" x={px(axis.right + 10.0)} y={px(middle)}>{ &lane.sum }</text> }
         </g>
@@ -135,7 +145,7 @@ fn draw_bar(bar: &Bar, axis: &Axis, (top, height): (f64, f64), next: f64) -> Htm
     let inside = words.find(|words| to - from >= needs(words));
     // Beside the bar only what is short, and not in the lane of leaders: the next one begins where the last ends.
     let beside = bar.short.last().unwrap_or(&bar.text);
-    let fits_beside = next - to >= needs(beside) && matches!(bar.class.as_str(), "outage" | "fault");
+    let fits_beside = next - to >= needs(beside) && (bar.class == "fault" || bar.class.starts_with("outage"));
     let place = inside.map(|words| (from + 5.0, words)).or(fits_beside.then_some((to + 5.0, beside)));
     let y = top + height / 2.0 + 4.0;
     html! {

@@ -45,6 +45,12 @@ fn check(scenario: &Scenario, crowd: &Crowd, width: f64) {
     for (zone, heaps) in layout.zones.iter().zip(&crowd.heaps) {
         assert!(heaps.iter().flatten().all(|thing| inside(layout.things[*thing].1, *zone)), "{at}");
     }
+    let access = crowd.access.iter_enumerated().flat_map(|(zone, things)| things.iter().map(move |_| zone));
+    for (i, (zone, (is, rect))) in access.zip(&layout.access).enumerate() {
+        assert!(rect.h > 0.0 && inside(*rect, layout.zones[zone]), "{at}: {is:?} at {rect:?}");
+        let others = layout.access[..i].iter().map(|(_, other)| other).chain(&layout.nodes).chain(&layout.clients);
+        assert!(others.into_iter().all(|other| apart(*rect, *other)), "{at}: {is:?} at {rect:?} is on another");
+    }
     for (i, (is, rect)) in layout.things[..crowd.ids.len()].iter().enumerate() {
         assert!(rect.h > 0.0 && inside(*rect, sheet), "{at}: {is:?} at {rect:?}");
         let others = &layout.things[..i];
@@ -127,6 +133,20 @@ fn pods_and_machines_find_room_however_many_there_are() {
             for width in [320.0, 374.0, 600.0, 807.0, 1_900.0] {
                 check(&scenario, &crowd, width);
             }
+        }
+    }
+}
+
+#[test]
+fn load_balancers_and_clients_of_apis_find_room() {
+    for name in ["lb-partitioned", "local-first", "outside-the-cluster-network"] {
+        let scenario = named(name);
+        let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, Options::default());
+        simulation.run_until(Time::ZERO + Duration::from_secs(400), &mut |_, _| {});
+        let crowd = objects(&scenario, Some(&simulation.view())).crowd;
+        assert!(crowd.access.iter().all(|things| things.len() > 1), "{name}: {:?}", crowd.access);
+        for width in [320.0, 374.0, 600.0, 807.0, 1_900.0] {
+            check(&scenario, &crowd, width);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Rect;
 use crate::state::Selection;
+use crate::view::map::access::WayKind;
 use crate::view::map::crowd::Crowd;
 use crate::view::map::objects::Mark;
 
@@ -12,6 +13,8 @@ pub struct Tray {
     pub height: f64,
     /// Where each sign of [`Mark::ALL`] is explained, and then that of machines.
     pub legend: Vec<(f64, f64)>,
+    /// Where each kind of way to API servers is explained; none without API access.
+    pub ways: Vec<(f64, f64)>,
     /// Where the words of each row begin.
     pub rows: Vec<(f64, f64)>,
 }
@@ -50,7 +53,9 @@ pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut 
     let mut pen = Pen { left: x, right: x + width, x, y };
     let letters = |words: usize, room: f64| words as f64 * LETTER + room;
     let signs = Mark::ALL.iter().map(|mark| mark.describe().len()).chain(["machines without a node".len()]);
-    let legend = signs.map(|words| pen.take(letters(words, 30.0))).collect();
+    let legend = signs.map(|words| pen.take(letters(words, 30.0))).collect::<Vec<_>>();
+    let is_accessed = crowd.access.iter().any(|things| !things.is_empty());
+    let ways = WayKind::ALL.iter().filter(|_| is_accessed).map(|(.., words)| pen.take(letters(words.len(), 46.0))).collect();
     let rows = crowd.rows.iter().map(|row| {
         pen.line();
         let words = pen.take(letters(row.words, 12.0));
@@ -62,5 +67,5 @@ pub(super) fn place(crowd: &Crowd, (x, y, width): (f64, f64, f64), things: &mut 
         words
     });
     let rows = rows.collect();
-    Tray { height: pen.y + LINE + 10.0 - y, legend, rows }
+    Tray { height: pen.y + LINE + 10.0 - y, legend, ways, rows }
 }
