@@ -174,6 +174,6 @@ pub struct ApiServerClient {
     /// Which of the cluster's requests; `None`: its watch.
     pub requests: Option<u16>,
     /// Requests that the server works on at a time, all its reads or all its writes together: one more is turned away. `None`: these are
-    /// not counted.
+    /// not counted, or Priority and Fairness limits them ([`KubeClusterSpec::fairness`](crate::kube::KubeClusterSpec::fairness)).
     pub limit: Option<NonZeroU32>,
 }

@@ -2,6 +2,7 @@
 
 use super::Client;
 use crate::client::event::ClientEvent;
+use crate::client::in_flight::InFlight;
 use crate::etcd::event::Answer;
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
@@ -10,7 +11,7 @@ use crate::scenario::{Load, Scenario};
 
 impl Client {
     /// What an event that is about to be handled at `now` is; `None`: nothing happens.
-    pub fn describe_event(&self, event: ClientEvent, now: Time, scenario: &Scenario) -> Option<String> {
+    pub fn describe_event(&self, event: ClientEvent, now: Time, in_flight: &InFlight, scenario: &Scenario) -> Option<String> {
         let (me, op) = (&self.spec.name, text::op(self.spec.op));
         let name = |index: u8| text::member(scenario, MemberId { cluster: self.cluster, index });
         let on = now < self.spec.stop && self.left > 0;
@@ -38,6 +39,12 @@ impl Client {
                 Some(format!("{me} has read the response from {}", name(token.member)))
             }
             ClientEvent::Watched { member, .. } => Some(format!("watch event from {} arrives at {me}", name(member))),
+            ClientEvent::Repeat(token) => self.requests.get(token).map(|_| format!("{me} repeats a {op} that was rejected")),
+            ClientEvent::ServerDue { key, generation } => {
+                let part = self.spec.server.filter(|part| in_flight.fair.is_due((part.cluster, key), generation))?;
+                let cluster = &scenario.kube.clusters[part.cluster].name;
+                Some(format!("{cluster}: an API server looks at its queues"))
+            }
             ClientEvent::Resume => on.then(|| format!("{me} retries a {op}")),
             ClientEvent::Retransmitted => Some(format!("watch events for {me} are retransmitted")),
             ClientEvent::Watch => {

@@ -37,6 +37,15 @@ pub enum ClientEvent {
         /// When its entry was first applied anywhere.
         since: Time,
     },
+    /// A request that an API server rejected is made again.
+    Repeat(Token),
+    /// Something is due at an API server where requests wait. The event is that of the client whose request armed the timer.
+    ServerDue {
+        /// Which server of the client's cluster, as [`Running::key`](crate::kube::api::Running::key) tells it from others.
+        key: u32,
+        /// Of its timer.
+        generation: Generation,
+    },
     /// A connection whose request failed carries on.
     Resume,
     /// A watch is tried again.

@@ -1,4 +1,5 @@
-//! Requests in flight at API servers: each works on so many at a time, and turns away who finds no place.
+//! Requests in flight at API servers: each works on a number of them at a time, and turns away the others. With Priority and Fairness
+//! ([`FairServers`]) requests wait for a place, too; what follows is the rule without it.
 //!
 //! The rule of `--max-requests-inflight` and `--max-mutating-requests-inflight` (kubernetes/apiserver@24a394e5,
 //! `pkg/server/filters/maxinflight.go`): requests that change something have places of their own, and so have those that do not. One
@@ -8,7 +9,17 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use crate::client::fairness::{FairServers, Seated};
 use crate::ids::KubeClusterId;
+
+/// What a request that an API server works on has there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One of these places.
+    Counted(Seats),
+    /// Seats of a priority level.
+    Fair(Seated),
+}
 
 /// The places that a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,12 +34,16 @@ pub struct Seats {
 
 /// Requests in flight at all API servers.
 #[derive(Clone, Debug, Default)]
-pub struct InFlight(BTreeMap<Seats, u32>);
+pub struct InFlight {
+    taken: BTreeMap<Seats, u32>,
+    /// Those of servers with Priority and Fairness.
+    pub fair: FairServers,
+}
 
 impl InFlight {
     /// Takes one of `limit` places, if one is free.
     pub fn take(&mut self, seats: Seats, limit: NonZeroU32) -> bool {
-        let taken = self.0.entry(seats).or_default();
+        let taken = self.taken.entry(seats).or_default();
         let free = *taken < limit.get();
         *taken += u32::from(free);
         free
@@ -36,10 +51,10 @@ impl InFlight {
 
     /// Gives a place back.
     pub fn release(&mut self, seats: Seats) {
-        let taken = self.0.get_mut(&seats).expect("a place that was taken");
+        let taken = self.taken.get_mut(&seats).expect("a place that was taken");
         *taken -= 1;
         if *taken == 0 {
-            self.0.remove(&seats);
+            self.taken.remove(&seats);
         }
     }
 }
@@ -73,6 +88,6 @@ mod tests {
         let mut all = InFlight::default();
         assert_eq!([(); 4].map(|()| all.take(seats, one)), [true, false, false, false]);
         all.release(seats);
-        assert!(all.0.is_empty(), "one place was taken, and is given back");
+        assert!(all.taken.is_empty(), "one place was taken, and is given back");
     }
 }

@@ -8,10 +8,12 @@
 //! A request that meets a dead process on a living host is refused at once; one that meets a black hole is missed only when its time
 //! is up. That time is the client's own or the server's (`request_timeout`), whichever is shorter.
 
+mod admission;
 mod attachment;
 mod delays;
 mod describe;
 pub mod event;
+pub mod fairness;
 pub mod in_flight;
 mod process;
 pub mod record;
@@ -20,13 +22,14 @@ mod watch;
 
 use std::collections::VecDeque;
 
+pub use crate::client::admission::longest_admission;
 pub use crate::client::attachment::ServerAttachment;
 use crate::client::delays::Trip;
 use crate::client::event::{ClientEvent, ClientOutbox};
 use crate::client::in_flight::InFlight;
 use crate::client::process::Process;
 use crate::client::record::{ClientRecord, Delay, RequestResult};
-use crate::client::requests::{Request, Requests};
+use crate::client::requests::Requests;
 use crate::client::watch::Watch;
 use crate::etcd::backlog::Told;
 use crate::etcd::cluster::EtcdCluster;
@@ -89,7 +92,7 @@ pub struct Client {
     /// The same by what it is.
     ledger: Ledger,
     /// What was told of each kind of [`Delay`].
-    told: [Told; 6],
+    told: [Told; 8],
 }
 
 /// What a client may look at besides itself.
@@ -103,6 +106,8 @@ pub struct ClientCtx<'a> {
     pub cards: &'a mut Cards,
     /// The cluster it talks to.
     pub cluster: &'a mut EtcdCluster,
+    /// The scenario.
+    pub scenario: &'a Scenario,
     /// What API servers work on.
     pub in_flight: &'a mut InFlight,
     /// What the run loop is asked to do.
@@ -159,6 +164,8 @@ impl Client {
             ClientEvent::Deadline(generation) => self.deadline(generation, ctx),
             ClientEvent::Answer { token, answer } => self.answer_arrives(token, answer, ctx),
             ClientEvent::Read { token, answer } => self.answered(token, answer, ctx),
+            ClientEvent::Repeat(token) => self.repeat(token, ctx),
+            ClientEvent::ServerDue { key, generation } => self.server_is_due(key, generation, ctx),
             ClientEvent::Resume => {
                 if self.is_on(ctx) {
                     self.begin(ctx);
@@ -200,27 +207,6 @@ impl Client {
         };
         self.arrived += 1;
         ctx.out.schedule(ctx.now + gap, (self.id, ClientEvent::Next));
-    }
-
-    /// Begins a request, unless its server turns it away, its machine has no power, or there were enough.
-    fn begin(&mut self, ctx: &mut ClientCtx<'_>) {
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        let member = self.connection().unwrap_or_else(|| self.first_member(ctx));
-        let wanted = self.seats();
-        let is_let_in = wanted.is_none_or(|(seats, limit)| ctx.in_flight.take(seats, limit));
-        let taken = wanted.filter(|_| is_let_in).map(|(seats, _)| seats);
-        let expected = self.is_expected(member, ctx);
-        let token = self.requests.open(Request { since: ctx.now, tries: 0, member, taken, expected });
-        if !is_let_in {
-            self.finish(token, RequestResult::Rejected, ctx);
-        } else if ctx.net.is_powered(self.host) {
-            self.send(token, ctx);
-        } else {
-            self.finish(token, RequestResult::Failed, ctx);
-        }
     }
 
     /// Whether a member is in the cluster and serves what this client asks: learners answer serializable ranges only.
@@ -393,12 +379,10 @@ impl Client {
 
     fn finish(&mut self, token: Token, result: RequestResult, ctx: &mut ClientCtx<'_>) {
         let request = self.requests.close(token);
-        if let Some(seats) = request.taken {
-            ctx.in_flight.release(seats);
-        }
+        self.leave(request.place, ctx);
         let member = MemberId { cluster: self.cluster, index: request.member };
         let latency = ctx.now.since(request.since);
-        self.record_result(member, (latency, request.expected), result, ctx.out);
+        self.record_result(member, ([latency, request.waited(ctx.now)], request.expected), result, ctx.out);
         if let Load::Closed { .. } = self.spec.load
             && self.is_on(ctx)
         {
@@ -414,12 +398,12 @@ impl Client {
     fn record_result(
         &self,
         member: MemberId,
-        (latency, expected): (Duration, Option<bool>),
+        ([latency, waited], expected): ([Duration; 2], Option<bool>),
         result: RequestResult,
         out: &mut dyn ClientOutbox,
     ) {
         let (client, from, op) = (self.id, self.spec.zone, self.spec.op);
-        out.record(ClientRecord::Request { client, from, op, member, latency, expected, result });
+        out.record(ClientRecord::Request { client, from, op, member, latency, waited, expected, result });
     }
 
     fn queue_deadline(&mut self, due: Time, out: &mut dyn ClientOutbox) {

@@ -20,6 +20,9 @@ pub enum ClientRecord {
         member: MemberId,
         /// From the first sending to the last answer.
         latency: Duration,
+        /// Of that, until its API server let it in: zero for requests that neither waited there nor were rejected. (It is not part of the
+        /// trace.)
+        waited: Duration,
         /// Whether the state of an API and of its etcd said, when it was made, that it would be answered within the probe's deadline;
         /// `None`: it is no request of an API, or nobody can reach its server. (It is not part of the trace: it follows from what is.)
         expected: Option<bool>,
@@ -56,6 +59,10 @@ pub enum Delay {
     Card,
     /// That of the client's.
     OwnCard,
+    /// A queue of its API server (Priority and Fairness).
+    Queue,
+    /// The time that its API server, which rejected it, has asked for before it is made again (`Retry-After`).
+    RetryAfter,
 }
 
 /// How a request ended.

@@ -1,23 +1,46 @@
 //! Requests under way: slots that are used again, told apart by generation.
 
-use crate::client::in_flight::Seats;
+use crate::client::in_flight::Place;
 use crate::etcd::raft::entry::Token;
 use crate::ids::ClientId;
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
+
+/// Where a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Its API server has not let it in; it was made there, for the last time, at this time.
+    AtServer(Time),
+    /// It is on its way to its member, or there; its API server let it in at this time.
+    AtMember(Time),
+}
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
+    /// Number among the requests of its client; it goes down by one with each.
+    pub number: u64,
     /// When it was first sent.
     pub since: Time,
     /// Further members tried.
     pub tries: u32,
     /// Whom it is at now.
     pub member: u8,
-    /// It has one of these places.
-    pub taken: Option<Seats>,
+    /// Where it is.
+    pub stage: Stage,
+    /// How often its API server has rejected it.
+    pub rejections: u32,
+    /// What it has at its API server.
+    pub place: Option<Place>,
     /// Whether it was to be answered within the probe's deadline, as things stood; `None`: it is no request of an API.
     pub expected: Option<bool>,
+}
+
+impl Request {
+    /// How long its API server has kept it waiting, or had it made again.
+    pub fn waited(&self, now: Time) -> Duration {
+        let until = if let Stage::AtMember(since) = self.stage { since } else { now };
+        until.since(self.since)
+    }
 }
 
 /// The requests of one client.
@@ -51,6 +74,11 @@ impl Requests {
         self.slots.get(token.slot as usize).filter(|(generation, _)| *generation == token.generation)?.1
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, token: Token) -> Option<&mut Request> {
+        self.slots.get_mut(token.slot as usize).filter(|(generation, _)| *generation == token.generation)?.1.as_mut()
+    }
+
     /// The next try, at another member: answers to earlier ones are void.
     pub fn retry(&mut self, token: Token, member: u8) -> Token {
         let (generation, place) = &mut self.slots[token.slot as usize];
@@ -73,7 +101,9 @@ impl Requests {
     pub fn at(&self, member: u8) -> Vec<Token> {
         (0u32..)
             .zip(&self.slots)
-            .filter(|(_, (_, place))| place.is_some_and(|request| request.member == member))
+            .filter(|(_, (_, place))| {
+                place.is_some_and(|request| request.member == member && matches!(request.stage, Stage::AtMember(_)))
+            })
             .map(|(slot, (generation, _))| Token { slot, generation: *generation, client: self.client, member })
             .collect()
     }

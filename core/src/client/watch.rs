@@ -15,7 +15,7 @@ use crate::client::{Client, ClientCtx, FAILURE_PAUSE, GRPC_OVERHEAD, Trip};
 use crate::etcd::command_bytes::{WatchScope, event_bytes};
 use crate::etcd::event::Watched;
 use crate::ids::MemberId;
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::network::ledger::Class;
 use crate::network::stream;
 use crate::scenario::Op;
@@ -139,7 +139,7 @@ impl Client {
             return;
         }
         let member = MemberId { cluster: self.cluster, index: member };
-        self.record_result(member, (ctx.now.since(since), None), RequestResult::Ok, ctx.out);
+        self.record_result(member, ([ctx.now.since(since), Duration::ZERO], None), RequestResult::Ok, ctx.out);
     }
 
     /// What waited for the path is sent again; it gets through, unless the path is blocked anew.

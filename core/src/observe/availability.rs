@@ -280,13 +280,15 @@ impl Observer for Availability {
                 self.api_mut(*cluster).late[*verb as usize].served.set(at, *from, *share, deadline);
             }
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
-            Record::Client(ClientRecord::Request { client, from, op, member, latency, expected, result }) => {
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, waited, expected, result }) => {
                 let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
                 let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
                 let tells = known && !dark && self.witnesses.tells((*client, of), at - *latency, ok);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
+                // etcd has not kept it waiting.
+                let of_etcd = Request { from: request.from + *waited, ..request };
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };
@@ -298,7 +300,7 @@ impl Observer for Availability {
                     self.api_mut(part.cluster).late[verb as usize].ended(request, &rules);
                 }
                 if let Some(service) = service_of(*op).filter(|_| tells) {
-                    self.ended(member.cluster, *from, service, request);
+                    self.ended(member.cluster, *from, service, of_etcd);
                 }
             }
             Record::FaultStarted(fault) => self.isolated.began(fault),

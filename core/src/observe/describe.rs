@@ -154,6 +154,8 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 Delay::Down => format!("a request of {client} has waited {wait} for {member}, which does not run"),
                 Delay::Card => format!("the network card of {member}'s node has {wait} of data queued"),
                 Delay::OwnCard => format!("the network card of {client}'s machine has {wait} of data queued"),
+                Delay::Queue => format!("a request of {client} has waited {wait} in a queue of its API server"),
+                Delay::RetryAfter => format!("{client}: a request is rejected (429) and will be repeated in {wait}"),
                 Delay::Loss => format!("lost packets delay a request of {client} to {member} by {wait}"),
             }
         }

@@ -171,7 +171,16 @@ mod tests {
             let (client, from) = (ClientId(c), ZoneId(0));
             requests.record(
                 Time::ZERO,
-                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, expected: None, result }),
+                &Record::Client(ClientRecord::Request {
+                    client,
+                    from,
+                    op,
+                    member: member(0),
+                    latency,
+                    waited: Duration::ZERO,
+                    expected: None,
+                    result,
+                }),
             );
         };
         let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
@@ -208,7 +217,16 @@ mod tests {
             let from = scenario.client(client).zone;
             requests.record(
                 Time::ZERO,
-                &Record::Client(ClientRecord::Request { client, from, op, member: member(0), latency, expected: None, result }),
+                &Record::Client(ClientRecord::Request {
+                    client,
+                    from,
+                    op,
+                    member: member(0),
+                    latency,
+                    waited: Duration::ZERO,
+                    expected: None,
+                    result,
+                }),
             );
         }
         let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();

@@ -220,7 +220,7 @@ impl Writer<'_> {
                 self.member(*member);
                 self.option(*refused, Self::text);
             }
-            Record::Client(ClientRecord::Request { client, from, op, member, latency, result, expected: _ }) => {
+            Record::Client(ClientRecord::Request { client, from, op, member, latency, result, waited: _, expected: _ }) => {
                 self.u8(16);
                 self.u16(client.0);
                 self.u16(from.0);
@@ -277,6 +277,8 @@ impl Writer<'_> {
                     Delay::Down => 3,
                     Delay::Card => 4,
                     Delay::OwnCard => 5,
+                    Delay::Queue => 6,
+                    Delay::RetryAfter => 7,
                 });
                 self.duration(*wait);
             }

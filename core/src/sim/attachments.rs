@@ -73,6 +73,7 @@ impl Simulation {
         let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
         let running: Vec<Running<'_>> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
+        self.servers.in_flight.fair.retain(cluster, |key| running.iter().any(|server| server.key == key));
         let sent_to = running.iter().filter(|server| server.ready && !server.asked().is_empty());
         let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
         let times = self.traffic.times(cluster, &servers, &self.traffic_ctx());

@@ -37,7 +37,7 @@ impl Simulation {
         let scenario = &*self.scenario;
         match event {
             Event::Etcd(id, event) => self.clusters[id].describe_event(event, self.now, &self.network, scenario),
-            Event::Client(id, event) => self.clients[id].describe_event(event, self.now, scenario),
+            Event::Client(id, event) => self.clients[id].describe_event(event, self.now, &self.servers.in_flight, scenario),
             Event::Kube(id, event) => Some(event.describe(self.kube.cluster(id), &scenario.kube.clusters[id], scenario)),
             Event::Access(id, event) => Some(describe_access(event, id, scenario)),
             Event::Fault(FaultEvent::Planned(index)) => Some(scenario.faults[index as usize].fault.kind().began(scenario)),

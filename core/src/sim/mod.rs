@@ -308,6 +308,7 @@ impl Simulation {
                 net: &self.network,
                 cards: &mut self.cards,
                 cluster,
+                scenario: &self.scenario,
                 in_flight: &mut self.servers.in_flight,
                 out: &mut self.fx.out,
             },
@@ -325,11 +326,11 @@ impl Simulation {
                 invalidate(&mut self.traffic, &record);
                 sink(self.now, &record);
             }
-            if self.fx.is_settled() && self.garden.effects.is_empty() {
+            if self.fx.is_settled() && self.garden.effects.is_empty() && self.servers.in_flight.fair.is_settled() {
                 if self.traffic.is_stale() {
                     self.refresh_traffic();
                 }
-                if self.fx.is_idle() {
+                if self.fx.is_idle() && self.servers.in_flight.fair.is_settled() {
                     return;
                 }
             }
@@ -403,6 +404,10 @@ impl Simulation {
     }
 
     fn notify_clients(&mut self) {
+        for (token, decision) in self.servers.in_flight.fair.take_decided() {
+            let (client, mut ctx) = self.client(token.client);
+            client.decided(token, decision, &mut ctx);
+        }
         for (leaves, token, answer) in std::mem::take(&mut self.fx.etcd.answers) {
             let (client, mut ctx) = self.client(token.client);
             client.respond(leaves, token, answer, &mut ctx);

@@ -21,6 +21,8 @@ mod task;
 pub mod timers;
 pub mod usage;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::access::{ApiAccess, ApiClientSpec};
@@ -131,6 +133,8 @@ pub struct KubeClusterSpec {
     pub requests: Vec<usage::Requests>,
     /// How much of that each of its API servers takes at a time.
     pub in_flight: usage::InFlight,
+    /// API Priority and Fairness of its API servers; `None`: a request beyond [`Self::in_flight`] is rejected at once.
+    pub fairness: Option<Arc<fairness::FlowControl>>,
     /// What is written through its API all the same, where that is not counted.
     pub background: Vec<usage::Requests>,
     /// Controllers beside those that every cluster has.

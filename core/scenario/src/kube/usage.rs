@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use super::fairness::request::{ApiCall, Resource};
 use crate::{Change, Lease, Op};
 
 /// Bytes of an object's key: `/registry/leases/kube-system/kube-controller-manager` and the like.
@@ -61,6 +62,10 @@ pub struct Requests {
     pub answer: u64,
     /// How many components watch such objects: each is told of a write, by its own server.
     pub watchers: u32,
+    /// User, verb and resource, as flow schemas see them.
+    pub call: ApiCall,
+    /// Number of times that one is repeated which the API server rejected.
+    pub retries: u32,
 }
 
 /// What a control plane may have more of at one time than at another.
@@ -146,6 +151,8 @@ pub struct Source {
     pub objects: Objects,
     /// What it does.
     pub action: Action,
+    /// What its objects are.
+    pub resource: Resource,
     /// So often ...
     pub times: u64,
     /// ... in so many seconds ...
@@ -221,7 +228,23 @@ impl Source {
             question: if matches!(self.action, Action::Write(_) | Action::Event(_)) { object } else { 0 },
             answer: object.into(),
             watchers: self.watchers,
+            call: self.call(nodes),
+            retries: 0,
         }
+    }
+
+    /// Of a component one process at a time makes the requests; of kubelets those of all nodes do.
+    fn call(&self, nodes: u32) -> ApiCall {
+        let (user, users) = match (self.by, self.per) {
+            ("kubelet", Per::Node) => (ApiCall::NODE.to_owned(), nodes.max(1)),
+            (component, _) => (ApiCall::user_of_component(component), 1),
+        };
+        let verb = match self.action {
+            Action::Read(_) => "get",
+            Action::Event(_) => "create",
+            Action::Write(_) | Action::Keep(_) | Action::Grant(_) => "update",
+        };
+        ApiCall { user, users, verb, resource: self.resource }
     }
 }
 
@@ -237,6 +260,7 @@ const fn source(
         by,
         objects: Objects::Main,
         action,
+        resource: Resource::ConfigMaps,
         times,
         in_s,
         per,
@@ -252,12 +276,17 @@ const fn watched(watchers: u32, source: Source) -> Source {
     Source { watchers, ..source }
 }
 
+/// About leases, which flow schemas tell from other objects.
+const fn of_leases(source: Source) -> Source {
+    Source { resource: Resource::Leases, ..source }
+}
+
 const fn fitted(rows: &'static [u32], source: Source) -> Source {
     Source { basis: Basis::Fitted(rows), ..source }
 }
 
 const fn events(source: Source) -> Source {
-    Source { objects: Objects::Events, ..source }
+    Source { objects: Objects::Events, resource: Resource::Events, ..source }
 }
 
 const KCM: &str = "kube-controller-manager";
@@ -269,16 +298,16 @@ const COMPACTIONS: &str = "every 5 min a key is written and the compaction propo
 /// The workload of a control plane at rest. Who watches what is assumed: the garbage collector of kube-controller-manager everything, and
 /// four components more the nodes.
 pub const IDLE_LOAD: [Source; 19] = [
-    watched(1, source("leaders renew", KCM, Action::Write(400), (2, 1, Per::Cluster), ELECTIONS)),
-    source("and look before", KCM, Action::Read(400), (2, 1, Per::Cluster), ELECTIONS),
-    source(
+    of_leases(watched(1, source("leaders renew", KCM, Action::Write(400), (2, 1, Per::Cluster), ELECTIONS))),
+    of_leases(source("and look before", KCM, Action::Read(400), (2, 1, Per::Cluster), ELECTIONS)),
+    of_leases(source(
         "candidates look",
         KCM,
         Action::Read(400),
         (5, 4, Per::Standby),
         "standbys of each of the 4, each every 3.2 s: 2 s with a jitter of up to 1.2 (defaults.csv)",
-    ),
-    watched(
+    )),
+    of_leases(watched(
         1,
         source(
             "CSI sidecars renew",
@@ -287,9 +316,9 @@ pub const IDLE_LOAD: [Source; 19] = [
             (1, 1, Per::Cluster),
             "5 sidecars, each every 5 s (csi-lib-utils, not verified)",
         ),
-    ),
-    source("CSI sidecars look before", "csi-driver-controller", Action::Read(400), (1, 1, Per::Cluster), "as often"),
-    watched(
+    )),
+    of_leases(source("CSI sidecars look before", "csi-driver-controller", Action::Read(400), (1, 1, Per::Cluster), "as often")),
+    of_leases(watched(
         1,
         source(
             "kubelets renew node leases",
@@ -298,7 +327,7 @@ pub const IDLE_LOAD: [Source; 19] = [
             (1, 10, Per::Node),
             "each every 10 s (defaults.csv); size not verified",
         ),
-    ),
+    )),
     source("API servers renew their own leases", "", Action::Keep(100), (1, 10, Per::Server), "each every 10 s (not verified)"),
     source(
         "with a lease of etcd",

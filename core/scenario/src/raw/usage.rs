@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RawSource;
+use crate::kube::fairness::FairnessChoice;
+use crate::kube::fairness::request::Resource;
 use crate::units::{Name, Rate, Size};
 
 /// How the traffic of control planes is simulated.
@@ -37,9 +39,24 @@ pub struct RawUsage {
     /// Additional requests.
     #[schemars(length(max = 100))]
     pub requests: Vec<RawRequests>,
-    /// Maximum number of requests in flight in each API server, where `traffic` is `requests`; it rejects further requests (429). As with
-    /// `--enable-priority-and-fairness=false`: priority levels and their queues are left out.
+    /// Maximum number of requests in flight in each API server, where `traffic` is `requests`; it rejects further requests (429), or with
+    /// `fairness` lets them wait: then the sum of both limits is the number of seats that its priority levels share.
     pub inflight: RawInFlight,
+    /// API Priority and Fairness of its API servers, where `traffic` is `requests`.
+    #[schemars(extend(
+        "x-default" = "off, as before this field: Kubernetes enables it by default",
+        "x-source" = "kubernetes/apiserver@24a394e5: --enable-priority-and-fairness"
+    ))]
+    pub fairness: FairnessChoice,
+    /// Number of times that clients repeat a request which an API server rejected (429), after the time of its header `Retry-After`.
+    #[schemars(
+        range(max = 10),
+        extend(
+            "x-default" = "0, as before this field: clients give up; client-go repeats 10 times",
+            "x-source" = "kubernetes/client-go@32ce75a7: rest/request.go, maxRetries"
+        )
+    )]
+    pub retries: u32,
     /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,
@@ -47,7 +64,15 @@ pub struct RawUsage {
 
 impl Default for RawUsage {
     fn default() -> Self {
-        Self { nodes: None, idle: true, requests: Vec::new(), inflight: RawInFlight::default(), mark: RawSource::default() }
+        Self {
+            nodes: None,
+            idle: true,
+            requests: Vec::new(),
+            inflight: RawInFlight::default(),
+            fairness: FairnessChoice::Off,
+            retries: 0,
+            mark: RawSource::default(),
+        }
     }
 }
 
@@ -109,6 +134,17 @@ pub struct RawRequests {
         "x-source" = "assumed"
     ))]
     pub from: Option<Name>,
+    /// User that sends the requests, as flow schemas see it: `system:serviceaccount:web:crawler`, `system:node:node-1`, `alice`.
+    #[serde(default)]
+    #[schemars(
+        length(min = 1, max = 253),
+        extend("x-default" = "that of the component, or `user`", "x-source" = "kubernetes: names of users and service accounts")
+    )]
+    pub user: Option<String>,
+    /// Resource of the objects, as flow schemas see it.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "assumed"))]
+    pub resource: Resource,
 }
 
 fn object() -> Size {
@@ -131,4 +167,18 @@ pub enum RawVerb {
     Patch,
     /// Delete an object.
     Delete,
+}
+
+impl RawVerb {
+    /// As the API has it, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What asks the API of a shoot or of a cluster, and how much of it an API server takes at a time.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use serde_json::json;
@@ -7,6 +8,7 @@ use serde_json::json;
 use super::kube::landscape;
 use super::*;
 use crate::ids::KubeClusterId;
+use crate::kube::fairness::request::ApiCall;
 use crate::kube::usage::{Each, InFlight};
 use crate::load::ApiServerClient;
 
@@ -136,6 +138,73 @@ fn limits_of_requests_in_flight_are_for_requests() {
         in_use("flows", json!({"inflight": {"writes": 7}})).unwrap_err(),
         "shoots[0].use.inflight: expected no limit, or \"traffic\": \"requests\": rates are never queued; found limits"
     );
+}
+
+#[test]
+fn fairness_and_retries_are_for_requests_and_share_seats() {
+    let of = |usage| {
+        let scenario = in_use("requests", usage).expect("it is right");
+        let cluster = &scenario.kube.clusters[KubeClusterId(1)];
+        let retries: BTreeSet<u32> = cluster.requests.iter().map(|own| own.retries).collect();
+        let limited = scenario.clients.iter().filter(|client| client.server.is_some_and(|part| part.limit.is_some())).count();
+        let levels = cluster.fairness.as_ref().map(|flow_control| flow_control.levels().len());
+        (levels, retries.into_iter().max(), limited > 0)
+    };
+    assert_eq!(of(json!({})), (None, Some(0), true));
+    assert_eq!(of(json!({"fairness": "off", "retries": 10})), (None, Some(10), true));
+    // A new cluster has 8 levels, and no other limit beside them.
+    assert_eq!(of(json!({"fairness": "on"})), (Some(8), Some(0), false));
+    assert_eq!(of(json!({"fairness": "kubernetes_endpoints"})), (Some(9), Some(0), false));
+    let rates = |field: &str, found: &str| {
+        format!("shoots[0].use.{field}: expected no limit, or \"traffic\": \"requests\": rates are never queued; found {found}")
+    };
+    for (traffic, usage, expected) in [
+        ("flows", json!({"fairness": "on"}), rates("fairness", "Priority and Fairness")),
+        ("flows", json!({"retries": 1}), rates("retries", "retries")),
+        (
+            "requests",
+            json!({"fairness": "on", "inflight": {"reads": 0, "writes": 0}}),
+            "shoots[0].use.inflight: expected `reads` and `writes` that add up to 1 at least: with `fairness` their sum is the number of seats; found 0".to_owned(),
+        ),
+    ] {
+        assert_eq!(in_use(traffic, usage.clone()).unwrap_err(), expected, "{usage}");
+    }
+    for (usage, field) in [(json!({"fairness": "yes"}), "fairness"), (json!({"retries": 11}), "retries")] {
+        let errors = in_use("requests", usage.clone()).expect_err("it is wrong");
+        assert!(errors.contains(&format!("shoots[0].use.{field}: ")), "{usage}: {errors}");
+    }
+}
+
+/// What flow schemas look at: the user is that of the component, or the one that is given.
+#[test]
+fn requests_have_the_user_of_their_component_unless_the_file_names_one() {
+    let get = |name: &str, more: Value| {
+        let mut own = json!({"name": name, "verb": "get", "rate": "1/s"});
+        own.as_object_mut().expect("fields").extend(more.as_object().expect("fields").clone());
+        own
+    };
+    let requests = [
+        get("plain", json!({})),
+        get("component", json!({"from": "kube-scheduler"})),
+        get("named", json!({"from": "kube-scheduler", "user": "system:serviceaccount:web:crawler", "resource": "endpoints"})),
+    ];
+    let scenario = cluster_in_use("requests", json!({"requests": requests})).expect("it is right");
+    let requests = &scenario.kube.clusters[KubeClusterId(0)].requests;
+    let call = |what: &str| {
+        let ApiCall { user, users, verb, resource } = &requests.iter().find(|own| own.what == what).expect("it is there").call;
+        (user.as_str(), *users, *verb, resource.name())
+    };
+    for (what, expected) in [
+        ("plain", ("user", 1, "get", "configmaps")),
+        ("component", ("system:kube-scheduler", 1, "get", "configmaps")),
+        ("named", ("system:serviceaccount:web:crawler", 1, "get", "endpoints")),
+        ("leaders renew", ("system:kube-controller-manager", 1, "update", "leases")),
+        ("kubelets renew node leases", ("system:node:", 1, "update", "leases")),
+    ] {
+        assert_eq!(call(what), expected, "{what}");
+    }
+    let error = cluster_in_use("requests", json!({"requests": [get("r", json!({"user": ""}))]})).expect_err("it is wrong");
+    assert!(error.contains("clusters[0].use.requests[0].user"), "{error}");
 }
 
 /// What a server does of itself, and watches, are not counted; 0 is no limit.

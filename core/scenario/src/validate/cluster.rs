@@ -75,6 +75,7 @@ pub(super) fn validate(
             lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
             site.cluster.requests = usage::of_cluster(ctx, &path, usage, &site.cluster.components);
             site.cluster.in_flight = usage::in_flight(usage);
+            site.cluster.fairness = usage::fairness(usage);
             site.cluster.background.clear();
         } else {
             site.cluster.background = usage::behind_cluster(&site.cluster.components);

@@ -374,6 +374,7 @@ impl ShootPlacement<'_> {
             timers,
             requests: requests.unwrap_or_default(),
             in_flight: usage.map_or_else(InFlight::default, usage::in_flight),
+            fairness: usage.and_then(usage::fairness),
             background,
             controllers: Controllers::default(),
             components: Component::ALL.to_vec(),

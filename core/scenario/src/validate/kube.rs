@@ -183,6 +183,7 @@ impl Builder<'_, '_> {
             timers,
             requests: Vec::new(),
             in_flight: InFlight::default(),
+            fairness: None,
             background: behind_cluster(&Component::ALL),
             controllers: raw.controllers.clone(),
             components: Component::ALL.to_vec(),

@@ -1,7 +1,11 @@
 //! What asks the APIs of shoots and of clusters without Gardener.
 
+use std::sync::Arc;
+
 use crate::error::quote;
 use crate::ids::{EtcdId, ZoneId};
+use crate::kube::fairness::request::ApiCall;
+use crate::kube::fairness::{FairnessChoice, FlowControl};
 use crate::kube::gardener::Shoot;
 use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load};
 use crate::kube::{Component, KubeClusterSpec, KubeModel, Role, Workload};
@@ -90,6 +94,9 @@ fn requests(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[&s
         all.push(asked(ctx, &path, own, is_watched));
     }
     all.retain(|own| own.per_million_s > 0);
+    for own in all.iter_mut().filter(|own| own.by != Caller::Server) {
+        own.retries = raw.retries;
+    }
     all
 }
 
@@ -99,14 +106,31 @@ pub(super) const fn in_flight(raw: &RawUsage) -> InFlight {
     InFlight { reads, writes }
 }
 
-/// Limits of requests in flight are for requests.
+/// Priority and Fairness of an API server.
+pub(super) fn fairness(raw: &RawUsage) -> Option<Arc<FlowControl>> {
+    raw.fairness.flow_control().map(Arc::new)
+}
+
+/// Limits of requests in flight, and what is done beyond them, are for requests.
 pub(super) fn limits(ctx: &mut CheckCtx<'_>, raw: &RawScenario) {
     let shoots = raw.shoots.iter().enumerate().map(|(k, shoot)| (format!("shoots[{k}]"), &shoot.usage));
     let clusters = raw.clusters.iter().enumerate().map(|(k, cluster)| (format!("clusters[{k}]"), &cluster.usage));
-    for (path, usage) in shoots.chain(clusters).filter(|_| raw.traffic == RawTraffic::Flows) {
-        if usage.as_ref().is_some_and(|usage| usage.inflight != RawInFlight::default()) {
-            let expected = "no limit, or \"traffic\": \"requests\": rates are never queued";
-            ctx.error(&format!("{path}.use.inflight"), "limits", expected);
+    for (path, usage) in shoots.chain(clusters).filter_map(|(path, usage)| Some((path, usage.as_ref()?))) {
+        let RawInFlight { reads, writes } = usage.inflight;
+        if usage.fairness != FairnessChoice::Off && reads + writes == 0 {
+            let expected = "`reads` and `writes` that add up to 1 at least: with `fairness` their sum is the number of seats";
+            ctx.error(&format!("{path}.use.inflight"), "0", expected);
+        }
+        let none = RawUsage::default();
+        for (field, found, is_given) in [
+            ("inflight", "limits", usage.inflight != none.inflight),
+            ("fairness", "Priority and Fairness", usage.fairness != none.fairness),
+            ("retries", "retries", usage.retries != none.retries),
+        ] {
+            if is_given && raw.traffic == RawTraffic::Flows {
+                let expected = "no limit, or \"traffic\": \"requests\": rates are never queued";
+                ctx.error(&format!("{path}.use.{field}"), found, expected);
+            }
         }
     }
 }
@@ -123,6 +147,9 @@ fn check(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
         );
     } else if lists && raw.object.0 * u64::from(objects) > MAX_LIST_BYTES {
         ctx.error(&format!("{path}.objects"), objects.to_string(), "lists of at most 1GiB");
+    }
+    if raw.user.as_deref() == Some("") {
+        ctx.error(&format!("{path}.user"), "no character", "the name of a user");
     }
     if raw.selected.is_some() && !lists {
         ctx.error(&format!("{path}.selected"), "a selector", "a selector only for a list");
@@ -178,7 +205,15 @@ fn asked(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
         question,
         answer,
         watchers,
+        call: call(raw),
+        retries: 0,
     }
+}
+
+fn call(raw: &RawRequests) -> ApiCall {
+    let of_component = || raw.from.as_ref().map(|from| ApiCall::user_of_component(from.as_str()));
+    let user = raw.user.clone().or_else(of_component).unwrap_or_else(|| "user".to_owned());
+    ApiCall { user, users: 1, verb: raw.verb.name(), resource: raw.resource }
 }
 
 /// All that flows in a run is counted in 64 bits.
@@ -262,7 +297,8 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
             per_million_s += u128::from(own.one_by_one) * u128::from(times);
             let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
             // A sample alone fills no server.
-            let limit = cluster.in_flight.limit(&own.by, op).filter(|_| raw.traffic == RawTraffic::Requests);
+            let is_limited = raw.traffic == RawTraffic::Requests && cluster.fairness.is_none();
+            let limit = cluster.in_flight.limit(&own.by, op).filter(|_| is_limited);
             all.extend((0..servers).map(|server| client(&own.what, etcd, (op, load), (server, Some(k), limit))));
         }
         if raw.traffic == RawTraffic::Requests && !cluster.requests.is_empty() {

@@ -122,6 +122,7 @@ fn scenario() -> Scenario {
         timers: Timers::default(),
         requests: Vec::new(),
         in_flight: InFlight::default(),
+        fairness: None,
         background: Vec::new(),
         controllers: Controllers::default(),
         components: Component::ALL.to_vec(),

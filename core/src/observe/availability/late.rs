@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::service_of;
+use crate::client::longest_admission;
 use crate::ids::{ClientId, EtcdId, FaultId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::causes::{self, BEFORE};
@@ -44,7 +45,7 @@ impl Rules {
         let probe = scenario.probe;
         let last = scenario.clients.iter().map(|client| {
             let each = client.timeout.min(scenario.etcd[client.etcd].options.request_timeout);
-            each * u64::from(client.retries + 1)
+            longest_admission(scenario, client) + each * u64::from(client.retries + 1)
         });
         Self {
             deadline: probe.deadline,

@@ -350,7 +350,19 @@ fn time_adds_up_and_outages_of_no_length_are_none() {
 fn asked(from: u64, to: u64, result: RequestResult) -> (u64, Record) {
     let (op, latency) = (Op::Put { key_bytes: 8, value_bytes: 8 }, Duration::from_millis(to - from));
     let (client, from, member) = (ClientId(0), ZoneId(0), member(0));
-    (to, Record::Client(ClientRecord::Request { client, from, op, member, latency, expected: None, result }))
+    (
+        to,
+        Record::Client(ClientRecord::Request {
+            client,
+            from,
+            op,
+            member,
+            latency,
+            waited: Duration::ZERO,
+            expected: None,
+            result,
+        }),
+    )
 }
 
 /// What a stream of requests tells of writes, at minute ten: in all, and each outage, its part and its length.

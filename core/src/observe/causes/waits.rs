@@ -120,6 +120,11 @@ impl Causes {
             Wait::Client(_, from, member, Delay::Loss) => self.loss(from, zone(member)),
             Wait::Client(.., member, Delay::Down) => Some(name(member)),
             Wait::Client(client, .., Delay::Client) => Some(format!("client {}", self.scenario.client(client).name)),
+            Wait::Client(client, .., Delay::Queue | Delay::RetryAfter) => {
+                // `c/kube-apiserver 0: leaders renew`: its API server, whatever it was asked.
+                let name = &self.scenario.client(client).name;
+                Some(name.split_once(": ").map_or(name.as_str(), |(server, _)| server).to_owned())
+            }
             Wait::Client(client, _, member, Delay::Link) => {
                 Some(format!("from {} to {}", self.scenario.client(client).name, name(member)))
             }
@@ -257,6 +262,8 @@ impl Wait {
                 format!("the network {} of {all} {} {time} of data queued", s("card", "cards"), s("has", "have"))
             }
             Self::Client(.., Delay::Client) => format!("{all} {} {time} of requests queued", s("has", "have")),
+            Self::Client(.., Delay::Queue) => format!("requests waited {time} in queues of {all} (Priority and Fairness)"),
+            Self::Client(.., Delay::RetryAfter) => format!("{all} rejected requests (429), which were repeated after {time}"),
             Self::Client(.., Delay::Down) => format!("requests waited {time} for {all}, which did not run"),
             Self::Member(_, Part::Loss(_)) | Self::Client(.., Delay::Loss) => all,
         }

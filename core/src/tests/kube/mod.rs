@@ -9,6 +9,7 @@ mod chaos;
 mod descheduling;
 mod elections;
 mod failback;
+mod fairness;
 mod healing;
 mod hints;
 mod hostile;

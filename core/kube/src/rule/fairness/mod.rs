@@ -21,7 +21,7 @@
 //!
 //! Long-running requests other than watches (`exec`, `logs -f`) never come here, and a watch holds its seats until it has sent what there
 //! was at its start (apiserver `server/filters/priority-and-fairness.go`). Left out: changes of schemas, levels and numbers of queues while
-//! a server runs; how many seats a request needs, which whoever makes it says ([`work::Work`]).
+//! a server runs.
 
 pub mod allocation;
 pub mod demand;

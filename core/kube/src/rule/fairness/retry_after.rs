@@ -27,6 +27,9 @@ pub struct RetryAfter {
 /// The header's value is never higher: seconds.
 const MOST: u64 = 32;
 
+/// The header's value is never higher.
+pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(MOST);
+
 impl Default for RetryAfter {
     fn default() -> Self {
         Self { seconds: 1, current: (0, 0), history: VecDeque::new(), doubled: 0 }

@@ -153,6 +153,17 @@ impl Fairness {
         self.levels.iter().filter_map(|level| level.queues.next_due()).fold(self.next_adjustment, Time::min)
     }
 
+    /// The most seats that a request at this level is estimated to need ([`Limits::max_seats`]); `None`: the level has no queues.
+    pub fn max_seats(&self, level: LevelId) -> Option<u32> {
+        let Excess::Waits(queuing) = self.flow_control.levels()[level].excess else { return None };
+        Some(self.levels[level].limits.max_seats(queuing.hand_size))
+    }
+
+    /// Whether any request waits: without one, all that is due can be done when the next request arrives or ends.
+    pub fn is_anything_waiting(&self) -> bool {
+        self.levels.iter().any(|level| level.queues.waiting() > 0)
+    }
+
     /// Seats that a level may use at present, and the queues in which its requests wait for them.
     pub fn level(&self, level: LevelId) -> (u32, &QueueSet) {
         (self.levels[level].seats, &self.levels[level].queues)

@@ -1,4 +1,5 @@
-//! What requests cost, in seat-seconds (kubernetes/apiserver@24a394e5 `pkg/util/flowcontrol/request/{seat_seconds,width}.go`).
+//! What requests cost, in seat-seconds, and how much of a server each is estimated to take (kubernetes/apiserver@24a394e5
+//! `pkg/util/flowcontrol/request/{seat_seconds,width,config,list_work_estimator,mutating_work_estimator}.go`).
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -68,6 +69,17 @@ impl SubAssign for SeatSeconds {
     }
 }
 
+/// Bytes that a list may load for each seat (`bytesPerSeat`).
+const BYTES_PER_SEAT: u64 = 100_000;
+/// A list never takes more seats (`MaximumListSeatsLimit` with `SizeBasedListCostEstimate`, the default since 1.34).
+const MOST_SEATS_OF_LIST: u32 = 100;
+/// Watches that a write is sent to with each seat; where there are fewer, it needs none for that (`watchesPerSeat`).
+const WATCHES_PER_SEAT: u32 = 10;
+/// Time that it has these seats (`eventAdditionalDuration`).
+const EVENT_DURATION: Duration = Duration::from_millis(5);
+/// A write never takes more seats (`MaximumMutatingSeatsLimit`).
+const MOST_SEATS_OF_WRITE: u32 = 10;
+
 /// How much of a server a request takes (`WorkEstimate`). How long it executes is known only afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
@@ -82,6 +94,23 @@ pub struct Work {
 impl Work {
     /// A request of one seat, as most are.
     pub const ONE_SEAT: Self = Self { initial_seats: 1, final_seats: 0, additional_latency: Duration::ZERO };
+
+    /// A list that loads `objects` of `object_bytes` each from etcd. `most`: seats that a request at its level may take; `None`: any number.
+    pub fn list(objects: u64, object_bytes: u64, most: Option<u32>) -> Self {
+        let most = most.unwrap_or(MOST_SEATS_OF_LIST).min(MOST_SEATS_OF_LIST);
+        let seats = objects.saturating_mul(object_bytes).div_ceil(BYTES_PER_SEAT).clamp(1, most.into());
+        Self { initial_seats: seats as u32, ..Self::ONE_SEAT }
+    }
+
+    /// A write whose event is sent to `watches` of its server. `most`: as for [`Work::list`].
+    pub fn write(watches: u32, most: Option<u32>) -> Self {
+        if watches < WATCHES_PER_SEAT {
+            return Self::ONE_SEAT;
+        }
+        let most = most.unwrap_or(MOST_SEATS_OF_WRITE).min(MOST_SEATS_OF_WRITE);
+        let final_seats = watches.div_ceil(WATCHES_PER_SEAT);
+        Self { final_seats, additional_latency: EVENT_DURATION, ..Self::ONE_SEAT }.within(most)
+    }
 
     /// Seats that it holds from its start until its end, additional latency included.
     pub fn max_seats(&self) -> u32 {
@@ -155,5 +184,36 @@ mod tests {
         let narrow = work(3, 50, Duration::from_secs(70)).within(7);
         assert_eq!(narrow, work(3, 7, Duration::from_secs(500)));
         assert_eq!(work(9, 5, Duration::from_secs(1)).within(5), work(9, 5, Duration::from_secs(1)));
+    }
+
+    /// By the formulas of apiserver `{list,mutating}_work_estimator.go`.
+    #[test]
+    fn lists_take_seats_by_their_bytes_and_writes_by_their_watches() {
+        for (objects, object_bytes, most, expected) in [
+            (1, 1, None, 1),
+            (500, 2_048, None, 11), // 1.024 MB
+            (50, 2_000, None, 1),
+            (50, 2_001, None, 2),
+            (5_000, 10_000, None, 100),
+            (5_000, 10_000, Some(10), 10),
+            (0, 10_000, Some(3), 1),
+        ] {
+            assert_eq!(
+                Work::list(objects, object_bytes, most).initial_seats,
+                expected,
+                "{objects} of {object_bytes} B, {most:?}"
+            );
+        }
+        let ms = Duration::from_millis;
+        for (watches, most, expected) in [
+            (9, None, (0, ms(0))),
+            (10, None, (1, ms(5))),
+            (11, None, (2, ms(5))),
+            (1_000, None, (10, ms(50))), // 100 seats for 5 ms
+            (1_000, Some(4), (4, ms(125))),
+        ] {
+            let Work { initial_seats, final_seats, additional_latency } = Work::write(watches, most);
+            assert_eq!((initial_seats, (final_seats, additional_latency)), (1, expected), "{watches} watches, {most:?}");
+        }
     }
 }

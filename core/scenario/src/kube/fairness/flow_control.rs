@@ -65,6 +65,13 @@ impl FlowControl {
         Self::new(bootstrap::suggested_levels(), bootstrap::suggested_schemas(release)).expect("the defaults are valid")
     }
 
+    /// The same with the schema and the level of [`bootstrap::kubernetes_endpoints`].
+    pub fn with_kubernetes_endpoints(release: Release) -> Self {
+        let (level, schema) = bootstrap::kubernetes_endpoints();
+        let levels = [bootstrap::suggested_levels(), vec![level]].concat();
+        Self::new(levels, [bootstrap::suggested_schemas(release), vec![schema]].concat()).expect("it is valid")
+    }
+
     /// Its flow schemas, in the order in which they are tried.
     pub fn schemas(&self) -> &TiSlice<SchemaId, FlowSchema> {
         &self.schemas
@@ -191,10 +198,7 @@ mod tests {
 
     #[test]
     fn endpoints_have_a_level_of_their_own() {
-        let (level, schema) = bootstrap::kubernetes_endpoints();
-        let levels = [bootstrap::suggested_levels(), vec![level]].concat();
-        let schemas = [bootstrap::suggested_schemas(Release::Current), vec![schema]].concat();
-        let flow_control = FlowControl::new(levels, schemas).expect("it is valid");
+        let flow_control = FlowControl::with_kubernetes_endpoints(Release::Current);
         let at = flow_control.schemas().position(|schema| schema.name == "kubernetes-endpoints").expect("it is there");
         assert_eq!(flow_control.levels()[flow_control.level_of(at)].name, "kubernetes-endpoints");
         assert_eq!(at, SchemaId(2), "after probes, before what kubelets and controllers do");

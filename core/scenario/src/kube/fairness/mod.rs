@@ -5,10 +5,15 @@
 //!  request --first schema that matches--> flow (schema, distinguisher) --level of the schema--> seats, queues
 //! ```
 //!
-//! What servers do with it: `rule/fairness` of the package `kube`. No part of a scenario file builds it yet.
+//! What servers do with it: `rule/fairness` of the package `kube`. A scenario file says which configuration a cluster has
+//! ([`FairnessChoice`]).
 
 pub mod bootstrap;
 pub mod flow_control;
+pub mod request;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use flow_control::{FlowControl, Invalid};
 
@@ -21,6 +26,20 @@ pub struct LevelId(pub u16);
 pub struct SchemaId(pub u16);
 
 crate::index_vectors! { LevelId(u16), SchemaId(u16) }
+
+/// Whether API servers have Priority and Fairness, and which flow schemas and priority levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FairnessChoice {
+    /// `--enable-priority-and-fairness=false`.
+    #[default]
+    Off,
+    /// Those of a new cluster (Kubernetes 1.34 and newer).
+    On,
+    /// The same, and the schema `kubernetes-endpoints` with a level of its own: reads of the endpoints of API servers (Resilient Control
+    /// Plane Networking).
+    KubernetesEndpoints,
+}
 
 /// Which requests are alike, and at which level they are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +187,17 @@ pub enum InvalidQueuing {
     Entropy,
     /// No request fits into a queue.
     QueueLengthLimit,
+}
+
+impl FairnessChoice {
+    /// The configuration; `None`: there is none.
+    pub fn flow_control(self) -> Option<FlowControl> {
+        match self {
+            Self::Off => None,
+            Self::On => Some(FlowControl::of_new_cluster(bootstrap::Release::Current)),
+            Self::KubernetesEndpoints => Some(FlowControl::with_kubernetes_endpoints(bootstrap::Release::Current)),
+        }
+    }
 }
 
 impl Names {
