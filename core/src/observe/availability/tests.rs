@@ -247,7 +247,7 @@ fn what_hit_the_leader_is_told_in_one_clause() {
 #[test]
 fn leader_behind_a_member_that_had_campaigned_for_a_later_term_steps_down_for_that() {
     let campaigns = |ms, term| (ms, Record::Etcd(EtcdRecord::Campaign { member: member(0), term, pre_vote: false }));
-    let cause_of = |campaigned, expected| {
+    let cause_of = |campaigned: u64, expected: &str| {
         let before = [campaigns(40_000, campaigned), elected(59_998, 1, 2), steps_down(60_000, 1, StepDownReason::HigherTerm)];
         cause(&before, &[elected(61_700, 1, campaigned + 1)], 61_702, expected);
     };
