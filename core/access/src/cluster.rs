@@ -1,5 +1,6 @@
 //! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
+mod checks;
 mod further;
 pub mod view;
 
@@ -9,7 +10,6 @@ use crate::alt_svc::Rules;
 use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
 use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
 use crate::alt_svc::client::Client as Selector;
-use crate::balancer::health::Health;
 use crate::client::{Address, Client};
 use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
@@ -20,7 +20,7 @@ use crate::origin::origin;
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
-use crate::target::{Balancer, Checked};
+use crate::target::Balancer;
 use further::{further, request_timings};
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
@@ -234,28 +234,7 @@ impl ClusterAccess {
     pub(crate) fn handle(&mut self, event: AccessEvent, ctx: &mut AccessCtx<'_>) {
         match event {
             AccessEvent::Check { balancer, node, target, generation } => {
-                let (check, place) = (ctx.scenario.load_balancers[balancer].check, self.place(balancer));
-                match self.balancers[place].check((node, target, generation), check, &self.servers, ctx.net, ctx.now) {
-                    Checked::Nothing => {
-                        let (of, servers) = (&mut self.balancers[place], &self.servers);
-                        let armed = of.arm_target((node, target), check, servers, ctx.net, ctx.now, ctx.stepping);
-                        if let Some((at, generation)) = armed {
-                            ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
-                        }
-                    }
-                    Checked::Waits(at, generation) => {
-                        ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
-                    }
-                    Checked::Changed(health) => {
-                        ctx.out.record((self.cluster, AccessRecord::Target { balancer, node, target, health }));
-                        if self.balancers[place].is_local() {
-                            self.update_clients_on(self.balancers[place].host_of_node(node), ctx);
-                        } else {
-                            self.new_connections_changed(ctx);
-                            self.update_clients(ctx);
-                        }
-                    }
-                }
+                self.check(balancer, (node, target, generation), ctx);
             }
             AccessEvent::Client { client, generation } => {
                 if self.client_timers.get_mut(&client).is_some_and(|timer| timer.fires(generation)) {
@@ -419,16 +398,6 @@ impl ClusterAccess {
             self.update_client(id, ctx);
         }
         self.arm(ctx);
-    }
-
-    /// Load balancers that are processes on machines may have stopped or started.
-    fn follow_processes(&mut self, ctx: &mut AccessCtx<'_>) {
-        for of in &mut self.balancers {
-            for (node, target) in of.follow_processes(ctx.net) {
-                let fact = AccessRecord::Target { balancer: of.id(), node, target, health: Health::Healthy };
-                ctx.out.record((self.cluster, fact));
-            }
-        }
     }
 
     fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {

@@ -1,7 +1,8 @@
 //! Plain words for durations, sizes and requests, shared by outage causes, the trace and the verdict.
 
+use crate::access::LoadBalancer;
 use crate::etcd::{Maintenance, MemberChange};
-use crate::ids::MemberId;
+use crate::ids::{BalancerId, MemberId};
 use crate::inventory::Inventory;
 use crate::load::Op;
 use zonefall_kernel::time::Duration;
@@ -103,6 +104,15 @@ pub fn list<T: AsRef<str>>(items: &[T]) -> String {
 /// The name of a member.
 pub fn member(scenario: &dyn Inventory, id: MemberId) -> &str {
     &scenario.member(id).name
+}
+
+/// Where a node of a load balancer is: `in za`, or `on worker-1`.
+pub fn node_of_balancer(scenario: &dyn Inventory, balancer: BalancerId, node: u16) -> String {
+    let LoadBalancer { zones, machines, .. } = &scenario.load_balancers()[balancer];
+    match zones.get(usize::from(node)) {
+        Some(zone) => format!("in {}", scenario.zones()[*zone].name),
+        None => format!("on {}", scenario.nodes()[machines[usize::from(node)]].name),
+    }
 }
 
 /// What a client asks: `put`, `linearizable read`.

@@ -16,7 +16,7 @@ use crate::observe::client_requests::ClientRequests;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{AccessReport, ClientOutageReport, ClientRequestsReport, length, seconds};
-use crate::scenario::access::{LoadBalancer, Loopback};
+use crate::scenario::access::Loopback;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
 /// The most outages that are listed one by one, for each kind of client.
@@ -393,22 +393,13 @@ pub fn name(client: ApiClient, cluster: &KubeClusterSpec, scenario: &Scenario) -
     }
 }
 
-/// Where a node of a load balancer is: `in za`, or `on worker-1`.
-pub fn node_of_balancer(balancer: BalancerId, node: u16, scenario: &Scenario) -> String {
-    let LoadBalancer { zones, machines, .. } = &scenario.load_balancers[balancer];
-    match zones.get(usize::from(node)) {
-        Some(zone) => format!("in {}", scenario.zones[*zone].name),
-        None => format!("on {}", scenario.nodes[machines[usize::from(node)]].name),
-    }
-}
-
 /// The record in plain words.
 pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) -> String {
     let cluster = &scenario.kube.clusters[id];
     let server = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
     let text = match record {
         AccessRecord::Target { balancer, node, target, health } => {
-            let (name, place) = (&scenario.load_balancers[balancer].name, node_of_balancer(balancer, node, scenario));
+            let (name, place) = (&scenario.load_balancers[balancer].name, text::node_of_balancer(scenario, balancer, node));
             let health = match health {
                 Health::Initial => "new",
                 Health::Healthy => "healthy",

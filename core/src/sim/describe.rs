@@ -3,7 +3,6 @@
 use crate::access::event::AccessEvent;
 use crate::ids::KubeClusterId;
 use crate::kernel::time::Time;
-use crate::observe::access::node_of_balancer;
 use crate::record::Record;
 use crate::scenario::{Scenario, text};
 use crate::sim::Simulation;
@@ -68,7 +67,7 @@ fn describe_access(event: AccessEvent, id: KubeClusterId, scenario: &Scenario) -
     let host = |key: u32| &scenario.nodes[cluster.control_plane[key as usize]].name;
     let text = match event {
         AccessEvent::Check { balancer, node, target, .. } => {
-            let (name, place) = (&scenario.load_balancers[balancer].name, node_of_balancer(balancer, node, scenario));
+            let (name, place) = (&scenario.load_balancers[balancer].name, text::node_of_balancer(scenario, balancer, node));
             format!("{name} {place} checks the API server on {}", host(target))
         }
         AccessEvent::Client { .. } => "a timer of a client of the API fires".to_owned(),

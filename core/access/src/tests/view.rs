@@ -20,7 +20,8 @@ fn view_has_what_nodes_found_beside_what_servers_are() {
     bench.update();
     bench.run(Duration::from_secs(100));
     let view = bench.access.view(&bench.net, bench.now);
-    assert!(view.nodes.iter().all(|node| node.found == [Health::Unhealthy; 3] && node.reaches == [false; 3]), "{:?}", view.nodes);
+    let nodes = &view.balancers[0].nodes;
+    assert!(nodes.iter().all(|node| node.found == [Health::Unhealthy; 3] && node.reaches == [false; 3]), "{nodes:?}");
     let states: Vec<ServerState> = view.targets.iter().map(|target| target.state).collect();
     assert_eq!(states, [ServerState::Answers, ServerState::ReturnsErrors, ServerState::DoesNotListen]);
     assert!(view.clients.iter().all(|client| client.state == ConnectionState::None && client.alternatives.is_empty()));

@@ -202,15 +202,13 @@ impl Causes {
         }
         let returned = |(_, incident)| if let Incident::Serves(member) = incident { Some(member) } else { None };
         let before = || self.around(outage).filter(|(at, _)| *at <= outage.from);
-        match (before().rev().find_map(returned), self.lost_leader(outage)) {
-            (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) => {
-                format!("{} came back in a later term", self.name(member))
-            }
-            _ => {
-                let known = self.standing(outage).or_else(|| self.just_started(outage)).or_else(|| self.behind(outage));
-                known.unwrap_or_else(|| UNKNOWN.to_owned())
-            }
+        if let (Some(member), Some((_, _, Incident::SteppedDown(_, StepDownReason::HigherTerm)))) =
+            (before().rev().find_map(returned), self.lost_leader(outage))
+        {
+            return format!("{} came back in a later term", self.name(member));
         }
+        let known = self.standing(outage).or_else(|| self.just_started(outage)).or_else(|| self.behind(outage));
+        known.unwrap_or_else(|| UNKNOWN.to_owned())
     }
 
     /// The first leader of a cluster may be replaced at once: a member advances its election timer when it starts, and may campaign before it

@@ -11,7 +11,7 @@ use zonefall_core::access::record::ConnectionState;
 use zonefall_core::ids::{BalancerId, KubeClusterId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::ctx::ApiClient;
-use zonefall_core::observe::access::{name, node_of_balancer};
+use zonefall_core::observe::access::name;
 use zonefall_core::scenario::access::CheckKind;
 use zonefall_core::scenario::kube::KubeClusterSpec;
 use zonefall_core::scenario::{Scenario, text};
@@ -171,7 +171,7 @@ pub(super) fn client(cluster: KubeClusterId, id: ApiClient, scenario: &Scenario,
         facts.push(("API server", server(key), ""));
         let way = match (client.through, client.request) {
             (Some(node), _) => {
-                format!("through {balancer_name}, its node {}", node_of_balancer(client.origin, node, scenario))
+                format!("through {balancer_name}, its node {}", text::node_of_balancer(scenario, client.origin, node))
             }
             (None, Some(RequestTarget::Alternative(_))) => format!("straight to an alternative, without {balancer_name}"),
             (None, _) => format!("straight: packets to {balancer_name} stay on the host"),
