@@ -247,7 +247,7 @@ impl Causes {
         })
     }
 
-    /// The leader that was lost had been elected behind the back of a member whose term was later.
+    /// The leader that was lost had been elected while another member had campaigned for a later term.
     fn behind(&self, outage: &Outage) -> Option<String> {
         let (_, lost, Incident::SteppedDown(_, StepDownReason::HigherTerm)) = self.lost_leader(outage)? else { return None };
         let incidents = self.clusters[outage.cluster].incidents.iter().rev().filter(|(at, _)| *at <= outage.from);
