@@ -160,6 +160,12 @@ mod tests {
     use super::*;
     use crate::observe::testing::{CLUSTER, client, member, three_zones};
 
+    /// A request to the first member.
+    fn request((client, from): (ClientId, ZoneId), op: Op, latency: Duration, result: RequestResult) -> Record {
+        let (member, waited, expected) = (member(0), Duration::ZERO, None);
+        Record::Client(ClientRecord::Request { client, from, op, member, latency, waited, expected, result })
+    }
+
     #[test]
     fn percentiles_are_of_good_answers_and_the_rest_is_counted() {
         let mut scenario = three_zones();
@@ -169,19 +175,7 @@ mod tests {
         let mut ask = |c: u16, op, ms, result| {
             let latency = Duration::from_millis(ms);
             let (client, from) = (ClientId(c), ZoneId(0));
-            requests.record(
-                Time::ZERO,
-                &Record::Client(ClientRecord::Request {
-                    client,
-                    from,
-                    op,
-                    member: member(0),
-                    latency,
-                    waited: Duration::ZERO,
-                    expected: None,
-                    result,
-                }),
-            );
+            requests.record(Time::ZERO, &request((client, from), op, latency, result));
         };
         let put = Op::Put { key_bytes: 16, value_bytes: 1024 };
         let range = Op::Range { linearizable: false, keys: 1, key_bytes: 16, value_bytes: 1024 };
@@ -215,19 +209,7 @@ mod tests {
             let latency = Duration::from_millis(ms);
             let (client, op, result) = (ClientId(client), Op::Put { key_bytes: 16, value_bytes: 1024 }, RequestResult::Ok);
             let from = scenario.client(client).zone;
-            requests.record(
-                Time::ZERO,
-                &Record::Client(ClientRecord::Request {
-                    client,
-                    from,
-                    op,
-                    member: member(0),
-                    latency,
-                    waited: Duration::ZERO,
-                    expected: None,
-                    result,
-                }),
-            );
+            requests.record(Time::ZERO, &request((client, from), op, latency, result));
         }
         let rows: Vec<_> = requests.rows(CLUSTER).into_iter().map(|row| (row.from_zone, row.count, row.max_ms)).collect();
         let [near, far] = zones;
