@@ -238,22 +238,10 @@ fn alternative_words(alternative: &AlternativeView, client: &ClientView, now: Ti
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
+    use crate::view::map::access::tests::at;
     use zonefall_core::ids::NodeKey;
     use zonefall_core::kernel::time::Duration;
-    use zonefall_core::scenario::bundled;
-    use zonefall_core::sim::{Options, Simulation};
-
-    fn at(name: &str, s: u64) -> (Arc<Scenario>, SimulationView) {
-        let scenario = bundled().iter().find(|scenario| scenario.name == name).unwrap();
-        let scenario = Arc::new(Scenario::from_json(scenario.json).unwrap());
-        let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
-        simulation.run_until(Time::ZERO + Duration::from_secs(s), &mut |_, _| {});
-        let view = simulation.view();
-        (scenario, view)
-    }
 
     fn values<'a>(facts: &'a [Fact], name: &str) -> Vec<&'a str> {
         facts.iter().filter(|(other, ..)| *other == name).map(|(_, value, _)| value.as_str()).collect()

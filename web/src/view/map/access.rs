@@ -312,7 +312,7 @@ pub fn ways(scenario: &Scenario, view: &SimulationView) -> Vec<AccessWay> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::view) mod tests {
     use std::sync::Arc;
 
     use super::*;
@@ -320,7 +320,8 @@ mod tests {
     use zonefall_core::scenario::bundled;
     use zonefall_core::sim::{Options, Simulation};
 
-    fn at(name: &str, s: u64) -> (Arc<Scenario>, SimulationView) {
+    /// A bundled story and its view at a time, in seconds.
+    pub(in crate::view) fn at(name: &str, s: u64) -> (Arc<Scenario>, SimulationView) {
         let scenario = bundled().iter().find(|scenario| scenario.name == name).unwrap();
         let scenario = Arc::new(Scenario::from_json(scenario.json).unwrap());
         let mut simulation = Simulation::new(Arc::clone(&scenario), 1, Options::default());
