@@ -46,6 +46,8 @@ const REQUESTS: u64 = 1 << 42;
 /// The API servers of a cluster and their clients, as Kubernetes has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiView {
+    /// Hosts of the control plane, by the keys of their servers: targets of load balancers.
+    pub hosts: Vec<u32>,
     /// API servers that run.
     pub servers: Vec<ServerView>,
     /// Programs that run, and their hosts.
@@ -95,7 +97,8 @@ impl ClusterAccess {
             let clusters = scenario.kube.clusters.iter_enumerated().filter(|(id, _)| (*id == cluster) == own);
             clusters.flat_map(|(_, spec)| &spec.control_plane).map(|node| Network::host_of(*node)).collect()
         };
-        let hosts = [true, false].map(hosts_of);
+        let at_start = scenario.kube.clusters[cluster].hosts_at_start().len();
+        let hosts = ([true, false].map(hosts_of), at_start);
         let balancer = |id: BalancerId| {
             let nodes = Network::hosts_of_balancer(id, scenario);
             Balancer::new(id, &scenario.load_balancers[id], nodes, hosts.clone(), seed)
@@ -200,10 +203,11 @@ impl ClusterAccess {
             self.expect_starts(ctx);
         }
         self.follow_processes(ctx);
+        self.register_targets(&view.hosts, ctx);
         self.endpoints.etcd_leads(view.etcd_term, ctx.now);
         self.update_servers(view, is_new, ctx.now);
         self.update_endpoints(is_new, ctx);
-        self.join_clients(view, is_new, ctx);
+        self.join_clients(view, ctx);
         self.view.clone_from(view);
         self.update_clients(ctx);
         self.is_new = false;
@@ -218,6 +222,7 @@ impl ClusterAccess {
         let place = self.place(balancer);
         self.balancers[place].fault(id, fault, begins, ctx.now);
         self.follow_processes(ctx);
+        self.register_targets(&self.view.hosts.clone(), ctx);
         self.new_connections_changed(ctx);
         self.update_clients(ctx);
     }
@@ -241,7 +246,7 @@ impl ClusterAccess {
                     if self.clients.contains_key(&client) {
                         self.update_client(client, ctx);
                     } else {
-                        self.join_clients(&self.view.clone(), false, ctx);
+                        self.join_clients(&self.view.clone(), ctx);
                     }
                 }
             }
@@ -320,7 +325,7 @@ impl ClusterAccess {
         }
     }
 
-    fn join_clients(&mut self, view: &ApiView, is_new: bool, ctx: &mut AccessCtx<'_>) {
+    fn join_clients(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
         let mut running = view.clients.clone();
         running.append(&mut self.further_clients(view, ctx));
         let known: BTreeSet<(ApiClient, HostId)> = running.iter().copied().collect();
@@ -342,7 +347,7 @@ impl ClusterAccess {
                     self.draws(self.joined)
                 };
                 let rules = further.map_or(self.access.alternatives, |spec| spec.alternatives);
-                let selector = rules.map(|rules| self.selector(rules, host, is_new, ctx));
+                let selector = rules.map(|rules| self.selector(rules, (id, host), &view.hosts, ctx));
                 let timings = request_timings(id, self.cluster, ctx.scenario);
                 let origin = origin(id, &self.access, &ctx.scenario.kube.clusters[self.cluster], ctx.scenario);
                 let mut client = Client::new((host, origin), timings, selector, draws, ctx.now);
@@ -357,18 +362,27 @@ impl ClusterAccess {
         }
     }
 
-    /// A client that knows no alternatives, or at the start all.
-    fn selector(&self, rules: Alternatives, host: HostId, knows_all: bool, ctx: &AccessCtx<'_>) -> Selector<Address> {
+    /// A client that knows no alternatives, or at the start all. What it is configured with was written when its node was set up: the
+    /// control plane of the start, or on a host added to it, of now.
+    fn selector(
+        &self,
+        rules: Alternatives,
+        (id, host): (ApiClient, HostId),
+        hosts_now: &[u32],
+        ctx: &AccessCtx<'_>,
+    ) -> Selector<Address> {
         let keep = ctx.scenario.kube.clusters[self.cluster].shutdown_delay.unwrap_or(KEEP);
         let rules = match rules {
             Alternatives::Text => Rules::Text { keep },
             Alternatives::Code => Rules::Code,
             Alternatives::Configured => Rules::Configured,
         };
-        let hosts = &ctx.scenario.kube.clusters[self.cluster].control_plane;
+        let spec = &ctx.scenario.kube.clusters[self.cluster];
+        let (hosts, at_start) = (&spec.control_plane, spec.hosts_at_start().len() as u32);
         let known: Vec<u32> = match rules {
-            Rules::Configured => (0..hosts.len() as u32).collect(),
-            Rules::Text { .. } | Rules::Code if knows_all => self.endpoints.listed().to_vec(),
+            Rules::Configured if matches!(id, ApiClient::Candidate(_, key) if key >= at_start) => hosts_now.to_vec(),
+            Rules::Configured => (0..at_start).collect(),
+            Rules::Text { .. } | Rules::Code if self.is_new => self.endpoints.listed().to_vec(),
             Rules::Text { .. } | Rules::Code => Vec::new(),
         };
         let known = known.into_iter().map(|key| Alternative {

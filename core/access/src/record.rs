@@ -42,6 +42,15 @@ pub enum AccessRecord {
     },
     /// A further client has made all its requests, which are over.
     Done(ApiClient),
+    /// A host of the control plane is a new target of a load balancer, or none any more.
+    Registered {
+        /// The balancer.
+        balancer: BalancerId,
+        /// The target: place of its host in the control plane.
+        target: u32,
+        /// Whether it is a target now.
+        is_target: bool,
+    },
 }
 
 traced! { enum AccessRecord {
@@ -50,6 +59,7 @@ traced! { enum AccessRecord {
     ClientStopped(client) = 2,
     Request { client, result, after } = 3,
     Done(client) = 4,
+    Registered { balancer, target, is_target } = 5,
 } }
 
 /// Result of a request.

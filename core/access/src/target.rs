@@ -7,7 +7,7 @@
 //! The state of the target at the start of a check decides the result. A check without an answer fails after its time-out, or before the
 //! next check, whichever comes first. Checks that confirm the health of a target change nothing: under fast-forward they are no events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::balancer::health::{Health, TargetHealth, Thresholds};
 use crate::queue::Queue;
@@ -51,8 +51,10 @@ pub struct Balancer {
     is_local: bool,
     /// By node and key of the server.
     targets: BTreeMap<(u16, u32), Target>,
-    /// Hosts of all targets, whether a server runs there or not.
+    /// Hosts of all targets that there may be, whether a server runs there or not.
     hosts: Vec<HostId>,
+    /// Keys of the targets that it has.
+    registered: BTreeSet<u32>,
     /// Hosts of API servers of other clusters.
     others: Vec<HostId>,
     /// Faults under way.
@@ -68,13 +70,13 @@ pub struct Balancer {
 }
 
 impl Balancer {
-    /// A balancer with nodes on some hosts, whose targets on others (by the keys of their servers) have been healthy for long.
-    /// `others`: hosts of API servers of other clusters.
+    /// A balancer with nodes on some hosts, whose targets on others (by the keys of their servers) have been healthy for long: the first
+    /// `at_start` of them; the rest may become targets. `others`: hosts of API servers of other clusters.
     pub(crate) fn new(
         id: BalancerId,
         spec: &LoadBalancer,
         nodes: Vec<HostId>,
-        [hosts, others]: [Vec<HostId>; 2],
+        ([hosts, others], at_start): ([Vec<HostId>; 2], usize),
         seed: u64,
     ) -> Self {
         let target = |node: usize, key: usize| {
@@ -88,7 +90,34 @@ impl Balancer {
         let (queues, waits) = (vec![Queue::new(spec.bandwidth); nodes.len()], vec![Duration::ZERO; nodes.len()]);
         let runs = vec![true; nodes.len()];
         let is_local = !spec.machines.is_empty();
-        Self { id, nodes, is_local, targets, hosts, others, faults: Vec::new(), bandwidth: spec.bandwidth, queues, waits, runs }
+        let registered = (0..at_start as u32).collect();
+        let (faults, bandwidth) = (Vec::new(), spec.bandwidth);
+        Self { id, nodes, is_local, targets, hosts, registered, others, faults, bandwidth, queues, waits, runs }
+    }
+
+    /// Its targets are to be these; those that have come (`true`) or gone. None while its list of targets is stale.
+    pub(crate) fn register(&mut self, keys: &[u32]) -> Vec<(u32, bool)> {
+        if self.is_stale() {
+            return Vec::new();
+        }
+        let wanted: BTreeSet<u32> = keys.iter().copied().collect();
+        let changed: Vec<(u32, bool)> =
+            self.registered.symmetric_difference(&wanted).map(|key| (*key, wanted.contains(key))).collect();
+        for ((_, key), target) in &mut self.targets {
+            if let Some((_, is_new)) = changed.iter().find(|(other, _)| other == key) {
+                target.timer.cancel();
+                target.waits = false;
+                if *is_new {
+                    target.health = TargetHealth::new(Health::Initial);
+                }
+            }
+        }
+        self.registered = wanted;
+        changed
+    }
+
+    fn is_stale(&self) -> bool {
+        self.suffers(|fault| matches!(fault, Fault::LbStaleTargets(_)))
     }
 
     /// The queue of each node.
@@ -143,7 +172,7 @@ impl Balancer {
                 if !runs {
                     target.timer.cancel();
                     target.waits = false;
-                } else if has_started && target.health.health() != Health::Healthy {
+                } else if has_started && self.registered.contains(&key) && target.health.health() != Health::Healthy {
                     target.health = TargetHealth::new(Health::Healthy);
                     healthy.push((node, key));
                 }
@@ -167,9 +196,14 @@ impl Balancer {
         0..self.nodes.len() as u16
     }
 
-    /// Keys of its targets.
+    /// Keys of all targets that it has, had or will have.
     pub(crate) fn keys(&self) -> std::ops::Range<u32> {
         0..self.hosts.len() as u32
+    }
+
+    /// Whether a server is a target.
+    pub(crate) fn has_target(&self, key: u32) -> bool {
+        self.registered.contains(&key)
     }
 
     /// Host of a target.
@@ -303,7 +337,7 @@ impl Balancer {
     /// Targets that a node may choose for a new connection; none: the node refuses it.
     pub(crate) fn choice(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
         let own = net.zone(self.nodes[usize::from(node)]);
-        let keys = self.keys();
+        let keys = self.registered.iter().copied();
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
         // A node in a zone without targets sends clients to other zones.
         let eligible = if near.is_empty() { keys.collect() } else { near };
@@ -365,8 +399,9 @@ impl Balancer {
         stepping: Stepping,
     ) -> Option<(Time, Generation)> {
         let result = self.result(node, key, check, servers, net);
+        let is_checked = self.runs[usize::from(node)] && self.has_target(key);
         let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
-        if target.waits || !self.runs[usize::from(node)] {
+        if target.waits || !is_checked {
             return None;
         }
         let counts = stepping == Stepping::EveryEvent || !target.is_confirmed_by(result == Some(true), thresholds(check));
@@ -385,7 +420,7 @@ impl Balancer {
         now: Time,
     ) -> Checked {
         let result = self.result(node, key, check, servers, net);
-        let is_stale = self.suffers(|fault| matches!(fault, Fault::LbStaleTargets(_)));
+        let is_stale = self.is_stale();
         let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
         if !target.timer.fires(generation) {
             return Checked::Nothing;

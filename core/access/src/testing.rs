@@ -104,7 +104,7 @@ impl Bench {
         let client =
             |(key, node): (_, &zonefall_scenario::kube::NodeSpec)| (ApiClient::Kubelet(key), Network::host_of(node.node));
         let clients = spec.nodes.iter_enumerated().map(client).collect();
-        let (net, view) = (Network::new(&scenario), ApiView { servers, clients, etcd_term: Some(1) });
+        let (net, view) = (Network::new(&scenario), ApiView { hosts: vec![0, 1, 2], servers, clients, etcd_term: Some(1) });
         let mut bench = Self { net, access, view, now: Time::ZERO, records: Vec::new(), stepping, out: Out::default(), scenario };
         bench.update();
         bench

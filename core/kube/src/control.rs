@@ -18,8 +18,20 @@ use zonefall_network::{HostId, Network};
 /// waits for requests in flight, up to their timeout.)
 const EXIT: Duration = Duration::from_secs(2);
 
+/// Whether a host is part of the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// Not, or not yet.
+    Absent,
+    /// It is.
+    Present,
+    /// Until its API server has exited, which was asked to stop.
+    Leaving,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Host {
+    presence: Presence,
     powered: bool,
     /// Its programs run, except for an API server that a fault holds down.
     runs: bool,
@@ -34,7 +46,7 @@ struct Host {
 impl Host {
     /// A process of its API server exists.
     fn has_api_server(&self) -> bool {
-        self.runs && (self.held == 0 || self.exit.is_armed())
+        self.runs && self.held == 0 || self.exit.is_armed()
     }
 }
 
@@ -61,11 +73,16 @@ pub struct Control {
 impl Control {
     /// Nothing runs yet but what was there before: hosts with power.
     pub fn new(ctx: &mut ClusterCtx<'_>) -> Self {
-        let host = Host { powered: true, runs: false, held: 0, start: Timer::new(), exit: Timer::new() };
-        let hosts = vec![host; ctx.spec.control_plane.len()];
+        let (all, at_start) = (ctx.spec.control_plane.len(), ctx.spec.hosts_at_start().len());
+        let presence = |place| if place < at_start { Presence::Present } else { Presence::Absent };
+        let host = |place| {
+            let presence = presence(place);
+            Host { presence, powered: true, runs: false, held: 0, start: Timer::new(), exit: Timer::new() }
+        };
+        let hosts = (0..all).map(host).collect();
         let mut control =
             Self { api: Api::new(ctx.spec.timers.api_overhead), elections: Component::ALL.map(Election::new), hosts };
-        for index in 0..control.hosts.len() as u32 {
+        for index in 0..at_start as u32 {
             control.on_host(index, ProcessChange::Runs, ctx);
         }
         control
@@ -87,15 +104,57 @@ impl Control {
             if std::mem::replace(&mut host.powered, powered) == powered {
                 continue;
             }
-            if powered {
+            if powered && host.presence == Presence::Present {
                 let at = ctx.now + ctx.spec.timers.boot + ctx.spec.timers.control_plane_start;
                 ctx.schedule(at, KubeEvent::ControlPlane { host: index, generation: host.start.arm(at) });
-            } else {
+            } else if !powered && host.presence != Presence::Absent {
                 host.start.cancel();
                 host.exit.cancel();
                 self.on_host(index, ProcessChange::Gone(StopReason::PowerLost), ctx);
+                self.has_exited(index);
             }
         }
+    }
+
+    /// A host joins the control plane.
+    pub fn add_host(&mut self, index: u32, ctx: &mut ClusterCtx<'_>) {
+        let host = &mut self.hosts[index as usize];
+        host.presence = Presence::Present;
+        if host.powered {
+            // The API server that it had before exits first.
+            let exits = host.exit.deadline().map_or(ctx.now, |at| at + Duration::from_nanos(1));
+            let at = (ctx.now + ctx.spec.timers.control_plane_start).max(exits);
+            ctx.schedule(at, KubeEvent::ControlPlane { host: index, generation: host.start.arm(at) });
+        }
+    }
+
+    /// A host leaves the control plane: its API server exits in its own time, its components at once.
+    pub fn remove_host(&mut self, index: u32, ctx: &mut ClusterCtx<'_>) {
+        let host = &mut self.hosts[index as usize];
+        host.presence = Presence::Leaving;
+        host.start.cancel();
+        let (runs, had_api_server, stops) = (host.runs, host.has_api_server(), host.exit.is_armed());
+        host.runs = false;
+        if had_api_server && !stops {
+            self.stop_api_server(index, ctx);
+        }
+        if runs {
+            self.components_changed(index, ProcessChange::Stops, ctx);
+        }
+        self.has_exited(index);
+    }
+
+    /// A host that leaves has left once its API server is gone.
+    fn has_exited(&mut self, index: u32) {
+        let host = &mut self.hosts[index as usize];
+        if host.presence == Presence::Leaving && !host.has_api_server() {
+            host.presence = Presence::Absent;
+        }
+    }
+
+    /// Places of the hosts that are part of the control plane, whether they run or not.
+    pub fn hosts(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.hosts).filter(|(_, host)| host.presence != Presence::Absent).map(|(place, _)| place)
     }
 
     /// Something is due. Who gets answers from the API may be another thing afterwards.
@@ -112,7 +171,8 @@ impl Control {
             KubeEvent::ApiServerExits { host, generation } => {
                 if self.hosts[host as usize].exit.fires(generation) {
                     self.api_server_changed(host, ProcessChange::Gone(StopReason::Stopped), ctx);
-                    if self.hosts[host as usize].held == 0 {
+                    self.has_exited(host);
+                    if self.hosts[host as usize].has_api_server() {
                         self.api_server_changed(host, ProcessChange::Runs, ctx);
                     }
                 }
@@ -125,17 +185,21 @@ impl Control {
     }
 
     fn on_host(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
-        let node = ctx.spec.control_plane[index as usize];
         self.hosts[index as usize].runs = process == ProcessChange::Runs;
+        if process != ProcessChange::Runs || self.hosts[index as usize].held == 0 {
+            self.api_server_changed(index, process, ctx);
+        }
+        self.components_changed(index, process, ctx);
+    }
+
+    fn components_changed(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {
+        let node = ctx.spec.control_plane[index as usize];
         let (replica, host) = (Replica::Host(node), Network::host_of(node));
         // What the cluster runs as pods of its own (a seed etcd-druid and gardenlet) needs its API first.
         let is_pod =
             |component| ctx.spec.workloads.iter().any(|workload| workload.role == Role::Controller(ctx.cluster, component));
         let on_hosts = ctx.spec.components.iter().copied().filter(|component| !is_pod(*component));
         let controllers: Vec<Program> = on_hosts.map(Program::Controller).collect();
-        if process != ProcessChange::Runs || self.hosts[index as usize].held == 0 {
-            self.api_server_changed(index, process, ctx);
-        }
         for program in controllers {
             self.process_changed(&ProcessStatus { cluster: ctx.cluster, program, key: index, replica, host, process }, ctx);
         }
@@ -154,15 +218,20 @@ impl Control {
                 host.exit.cancel();
                 ProcessChange::Gone(StopReason::Killed)
             }
-            ApiServerHold::Stop if exists && !stops => {
-                let at = ctx.now + ctx.spec.shutdown_delay.unwrap_or(Duration::ZERO) + EXIT;
-                ctx.schedule(at, KubeEvent::ApiServerExits { host: index, generation: host.exit.arm(at) });
-                ProcessChange::Stops
-            }
+            ApiServerHold::Stop if exists && !stops => return self.stop_api_server(index, ctx),
             ApiServerHold::Release if !exists && host.has_api_server() => ProcessChange::Runs,
             ApiServerHold::Kill | ApiServerHold::Stop | ApiServerHold::Release => return,
         };
         self.api_server_changed(index, process, ctx);
+        self.has_exited(index);
+    }
+
+    /// SIGTERM to the API server on a host.
+    fn stop_api_server(&mut self, index: u32, ctx: &mut ClusterCtx<'_>) {
+        let at = ctx.now + ctx.spec.shutdown_delay.unwrap_or(Duration::ZERO) + EXIT;
+        let generation = self.hosts[index as usize].exit.arm(at);
+        ctx.schedule(at, KubeEvent::ApiServerExits { host: index, generation });
+        self.api_server_changed(index, ProcessChange::Stops, ctx);
     }
 
     fn api_server_changed(&mut self, index: u32, process: ProcessChange, ctx: &mut ClusterCtx<'_>) {

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 47] = bundle![
+static BUNDLED: [Bundled; 48] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -57,6 +57,7 @@ static BUNDLED: [Bundled; 47] = bundle![
     "lb-throttled",
     "must-gather-in-outage",
     "local-first",
+    "master-replaced",
     "lb-on-each-node",
     "apiserver-crash",
     "apiserver-rolling-restart",

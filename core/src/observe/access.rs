@@ -311,6 +311,9 @@ impl Observer for Access {
                     self.unhealthy.remove(&target);
                 }
             }
+            Record::Access(_, AccessRecord::Registered { balancer, target, .. }) => {
+                self.unhealthy.retain(|(of, _, key)| (of, key) != (balancer, target));
+            }
             Record::Access(cluster, AccessRecord::ClientStopped(client)) => {
                 if let Some(client) = self.clients.get_mut(&(*cluster, *client)) {
                     client.stop(at);
@@ -406,6 +409,10 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
                 Health::Unhealthy => "unhealthy",
             };
             format!("{name} {place} finds the API server on {} {health}", server(target))
+        }
+        AccessRecord::Registered { balancer, target, is_target } => {
+            let is = if is_target { "a new" } else { "no longer a" };
+            format!("{} is {is} target of {}", server(target), scenario.load_balancers[balancer].name)
         }
         AccessRecord::ClientStopped(client) => format!("{} has stopped", name(client, cluster, scenario)),
         AccessRecord::Done(client) => format!("{} is done: all its requests are over", name(client, cluster, scenario)),

@@ -377,6 +377,9 @@ impl Observer for Causes {
             Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {
                 self.unhealthy.set(at, (*balancer, *node, *target), *health);
             }
+            Record::Access(_, AccessRecord::Registered { balancer, target, .. }) => {
+                self.unhealthy.forget(at, *balancer, *target);
+            }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));
             }

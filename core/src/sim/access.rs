@@ -74,7 +74,7 @@ impl Simulation {
             stops: server.stops,
         };
         let (servers, clients) = (cluster.api().servers().map(view).collect(), cluster.api_clients().collect());
-        ApiView { servers, clients, etcd_term }
+        ApiView { hosts: cluster.hosts().collect(), servers, clients, etcd_term }
     }
 
     /// API servers or their clients may have changed.

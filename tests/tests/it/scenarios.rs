@@ -251,6 +251,17 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("local-first", "/clusters/0/api_access/alternatives", json!("text"), &[&hops]);
     check("local-first", "/clusters/1/api_access/alternatives", Value::Null, &[&local]);
     check("local-first", "/clusters/1/api_clients/0/in_cluster_network", json!(false), &[&moved, &failed]);
+    let longest = |cluster: &str, clients: &str| format!("access[cluster={cluster}][clients={clients}].longest_s");
+    let [replaced, direct] = ["max(access[cluster=alt-svc].longest_s)", "sum(access[cluster=alt-svc].via_load_balancer)"];
+    check("master-replaced", "/faults/0/for", json!("1m"), &["max(access[cluster=balancer].longest_s)"]);
+    check("master-replaced", "/clusters/1/api_access/alternatives", Value::Null, &[replaced, direct]);
+    check(
+        "master-replaced",
+        "/clusters/2/api_access/alternatives",
+        json!("text"),
+        &[&longest("configured", "kubelets of workers")],
+    );
+    check("master-replaced", "/clusters/2/api_access/alternatives", Value::Null, &[&longest("configured", "kube-scheduler")]);
     // The load balancer is back soon; the processes on each node run on; clients are not configured with other hosts.
     check("lb-on-each-node", "/faults/0/for", json!("1m"), &[&workers("balancer")]);
     let stale = json!({"at": "25m", "for": "2m", "kind": "lb_stale_targets", "balancer": "lb-local"});

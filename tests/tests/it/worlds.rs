@@ -50,7 +50,8 @@ const FAULTS: [&str; 22] = [
     "zone_power",
 ];
 
-const OPERATIONS: [&str; 11] = [
+const OPERATIONS: [&str; 13] = [
+    "add_control_plane_node",
     "add_member",
     "compact",
     "defragment",
@@ -58,6 +59,7 @@ const OPERATIONS: [&str; 11] = [
     "drain_node",
     "migrate_shoot",
     "promote_member",
+    "remove_control_plane_node",
     "remove_member",
     "roll_component",
     "roll_pool",

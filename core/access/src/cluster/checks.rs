@@ -39,6 +39,20 @@ impl ClusterAccess {
         }
     }
 
+    /// Load balancers follow the hosts of the control plane: these are their targets.
+    pub(super) fn register_targets(&mut self, hosts: &[u32], ctx: &mut AccessCtx<'_>) {
+        let mut changed = false;
+        for of in &mut self.balancers {
+            for (target, is_target) in of.register(hosts) {
+                changed = true;
+                ctx.out.record((self.cluster, AccessRecord::Registered { balancer: of.id(), target, is_target }));
+            }
+        }
+        if changed {
+            self.new_connections_changed(ctx);
+        }
+    }
+
     /// Load balancers that are processes on machines may have stopped or started.
     pub(super) fn follow_processes(&mut self, ctx: &mut AccessCtx<'_>) {
         for of in &mut self.balancers {

@@ -59,6 +59,8 @@ pub struct BalancerNodeView {
 /// An API server as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetView {
+    /// Some load balancer has it as a target: its host is part of the control plane.
+    pub is_target: bool,
     /// State of its process.
     pub state: ServerState,
     /// The Service `kubernetes` lists it.
@@ -168,7 +170,8 @@ impl ClusterAccess {
             Some(view) if view.listens => ServerState::ReturnsErrors,
             _ => ServerState::DoesNotListen,
         };
-        TargetView { state, is_listed: self.endpoints().contains(&key) }
+        let is_target = self.balancers.iter().any(|balancer| balancer.has_target(key));
+        TargetView { is_target, state, is_listed: self.endpoints().contains(&key) }
     }
 }
 

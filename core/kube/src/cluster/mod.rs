@@ -247,6 +247,11 @@ impl KubeCluster {
             Task::RollComponent(workload) => store.roll(workload, ctx),
             Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
             Task::RollMachines(deployment) => store.machines.roll(deployment, ctx),
+            Task::AddHost(place) => self.control.add_host(place, ctx),
+            Task::RemoveHost(place) => {
+                self.control.remove_host(place, ctx);
+                self.access_changed(ctx);
+            }
         }
         self.finish(ctx);
     }
@@ -304,6 +309,11 @@ impl KubeCluster {
         self.control.hold_api_server(host, hold, ctx);
         self.access_changed(ctx);
         self.finish(ctx);
+    }
+
+    /// Places of the hosts that are part of its control plane.
+    pub fn hosts(&self) -> impl Iterator<Item = u32> {
+        self.control.hosts()
     }
 
     /// Clients of its API that run, and their hosts.

@@ -38,9 +38,9 @@ use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use routing::Routing;
 use taints::{Effect, Match, Taint, Toleration};
-pub use task::Task;
+pub use task::{Operation, Task};
 pub use timers::Timers;
-use zonefall_kernel::time::{Duration, Time};
+use zonefall_kernel::time::Duration;
 
 /// All clusters; none: nothing of Kubernetes is simulated, at no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,17 +83,6 @@ impl KubeModel {
     }
 }
 
-/// Work of an operator on a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// When it is asked for.
-    pub at: Time,
-    /// Of which cluster.
-    pub cluster: KubeClusterId,
-    /// What the operator asks for.
-    pub task: Task,
-}
-
 /// A Kubernetes API, the nodes that report to it and the workloads that live in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KubeClusterSpec {
@@ -104,6 +93,8 @@ pub struct KubeClusterSpec {
     /// Where its API servers and its controllers run, a replica of each on each of these. None: they are the pods of other clusters with
     /// the [`Role`] for it.
     pub control_plane: Vec<NodeId>,
+    /// Of these hosts the last ones, which operations add.
+    pub added_hosts: u32,
     /// What each of these hosts has for pods, where the scenario says so: they are charged for it. `None`: nobody pays for them here.
     pub control_plane_machine: Option<Resources>,
     /// Its nodes at the start. A node of the scenario is in one cluster at most.
@@ -206,6 +197,11 @@ pub enum UnhealthyPods {
 }
 
 impl KubeClusterSpec {
+    /// Hosts of its control plane at the start.
+    pub fn hosts_at_start(&self) -> &[NodeId] {
+        &self.control_plane[..self.control_plane.len() - self.added_hosts as usize]
+    }
+
     /// Its control plane is pods of other clusters.
     pub const fn is_hosted(&self) -> bool {
         self.control_plane.is_empty()

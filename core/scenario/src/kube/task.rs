@@ -3,8 +3,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{MachineDeploymentId, NodeKey, WorkloadId};
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
+use zonefall_kernel::time::Time;
 use zonefall_kernel::traced;
+
+/// Work of an operator on a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// When it is asked for.
+    pub at: Time,
+    /// Of which cluster.
+    pub cluster: KubeClusterId,
+    /// What the operator asks for.
+    pub task: Task,
+}
 
 /// What an operator asks a Kubernetes cluster for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +27,10 @@ pub enum Task {
     DrainNode(NodeKey),
     /// Replace the machines of a machine deployment.
     RollMachines(MachineDeploymentId),
+    /// Start an API server and the components on a host, by its place in the control plane (`kubeadm join --control-plane`).
+    AddHost(u32),
+    /// Stop them (`kubeadm reset`).
+    RemoveHost(u32),
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2 } }
+traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, AddHost(place) = 3, RemoveHost(place) = 4 } }

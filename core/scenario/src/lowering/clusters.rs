@@ -60,6 +60,8 @@ pub(crate) struct ClusterDraft {
     pub(crate) cluster: KubeClusterSpec,
     pub(crate) seed: Seed,
     pub(crate) pools: Names,
+    /// Names of the hosts of its control plane: what they stand for is their place in it.
+    pub(crate) hosts: Names,
     /// Names of its nodes: what they stand for is a [`NodeKey`].
     pub(crate) nodes: Names,
     /// Per node.

@@ -84,6 +84,13 @@ impl OperationCtx<'_, '_> {
         }
     }
 
+    /// The place among all of a cluster without Gardener, and that of a host in its control plane.
+    pub(crate) fn host(&mut self, cluster: &str, node: &str) -> Option<(usize, u32)> {
+        let site = self.find(self.clusters, "cluster", cluster);
+        let host = site.and_then(|site| self.find(&self.lowering.clusters[site].hosts, "node", node));
+        site.zip(host.map(|host| host as u32))
+    }
+
     /// Who is meant.
     pub(crate) fn owner(&mut self, raw: &RawOwner) -> Option<Owner> {
         match raw {

@@ -11,6 +11,7 @@
 //!                         Cluster    a Kubernetes cluster rolls or drains                   --> Task
 //! ```
 
+mod add_control_plane_node;
 mod add_member;
 mod compact;
 mod ctx;
@@ -20,6 +21,7 @@ mod drain_node;
 mod migrate_shoot;
 mod owner;
 mod promote_member;
+mod remove_control_plane_node;
 mod remove_member;
 mod roll_component;
 mod roll_pool;
@@ -137,6 +139,14 @@ operations! {
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.
         "roll a pool" RollPool(roll_pool) -> RollMachines,
+        /// Add a host to the control plane of a cluster without Gardener: `timers.control_plane_start` later it runs an API server and the
+        /// components of the others. Load balancers take it for a new target at once. Its member of etcd is another operation's
+        /// (`add_member`): with `api_to_etcd` of `local` the API server serves nothing without one. The host becomes no node of the cluster.
+        "add a control-plane node" AddControlPlaneNode(add_control_plane_node) -> AddHost,
+        /// Remove a host from the control plane of a cluster without Gardener. Its API server gets SIGTERM, and its components release their
+        /// leases. Once the API server has exited, the host is no target of load balancers any more. Its member of etcd is another
+        /// operation's (`remove_member`).
+        "remove a control-plane node" RemoveControlPlaneNode(remove_control_plane_node) -> RemoveHost,
     }
 }
 

@@ -297,6 +297,32 @@ fn mistakes_in_faults_of_load_balancers_have_their_messages() {
 }
 
 #[test]
+fn hosts_join_and_leave_a_control_plane_one_after_another() {
+    let change = |at: &str, kind: &str, node: &str| json!({"at": at, kind: {"cluster": "c", "node": node}});
+    let add = |at: &str, node: &str| change(at, "add_control_plane_node", node);
+    let remove = |at: &str, node: &str| change(at, "remove_control_plane_node", node);
+    let host = |k: usize| format!("c-control-plane-{k}");
+    let replaced = json!([remove("2m", "bastion"), add("1m", "bastion"), remove("1m", &host(0)), add("3m", &host(0))]);
+    assert_eq!(errors("/operations", replaced), "");
+    assert_eq!(
+        errors("/operations", json!([add("1m", &host(0)), remove("2m", &host(1)), remove("3m", &host(1))])),
+        "operations[0].add_control_plane_node.node: expected a node that is not in it at that time; found a host of the control plane\n\
+         operations[2].remove_control_plane_node.node: expected one that is in it at that time; found a host that is not in the control plane"
+    );
+    let all: Vec<Value> = (0..3).map(|k| remove("1m", &host(k))).collect();
+    assert_eq!(
+        errors("/operations", json!(all)),
+        "operations[2].remove_control_plane_node.node: expected one of several; found the last host of the control plane"
+    );
+    let unknown = errors("/operations", json!([remove("1m", "bastion"), add("1m", "c-p-z1-6b988-sn62n")]));
+    assert_eq!(
+        unknown,
+        "operations[1].add_control_plane_node.node: expected a node of the topology, which is part of no cluster; found \"c-p-z1-6b988-sn62n\"\n\
+         operations[0].remove_control_plane_node.node: expected the name of a host of this control plane: \"c-control-plane-0\", \"c-control-plane-1\", \"c-control-plane-2\" or \"c-p-z1-6b988-sn62n\"; found \"bastion\""
+    );
+}
+
+#[test]
 fn seed_has_no_shutdown_delay_because_nothing_stops_its_api_servers() {
     let seed = json!([{
         "name": "s", "zones": ["a"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}],

@@ -199,7 +199,7 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
 
 /// The hosts of the control plane, and the other nodes that a cluster has at the start.
 fn every_node(cluster: &KubeClusterSpec) -> Vec<NodeId> {
-    let hosts = &cluster.control_plane;
+    let hosts = cluster.hosts_at_start();
     let workers = cluster.nodes.iter().map(|node| node.node).filter(|node| !hosts.contains(node));
     hosts.iter().copied().chain(workers).collect()
 }
@@ -307,8 +307,8 @@ fn nodes(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawApiClient, cluster: &KubeC
     }
     let nodes: Vec<NodeId> = match raw.runs_on.unwrap_or(RunsOn::EveryNode) {
         RunsOn::EveryNode => every_node(cluster),
-        RunsOn::ControlPlane => cluster.control_plane.clone(),
-        RunsOn::Workers => every_node(cluster).split_off(cluster.control_plane.len()),
+        RunsOn::ControlPlane => cluster.hosts_at_start().to_vec(),
+        RunsOn::Workers => every_node(cluster).split_off(cluster.hosts_at_start().len()),
     };
     if nodes.is_empty() {
         ctx.error(

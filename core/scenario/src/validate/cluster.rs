@@ -7,12 +7,13 @@ use super::labels::requirements;
 use super::usage;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
-use crate::ids::{KubeClusterId, ServiceId, TiVec};
+use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::{Selector, Symbol};
 use crate::kube::taints::{Effect, Taint};
 use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Members, Names, SymbolTable, Topology, quoted};
+use crate::operation::RawOperationKind;
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
 use crate::topology::Node;
 use crate::units::int_or_percent::IntOrPercent;
@@ -69,6 +70,7 @@ pub(super) fn validate(
         if cluster.control_plane_nodes {
             register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
         }
+        add_hosts(ctx, raw, cluster, &mut site, topology);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         if let Some(usage) = &cluster.usage {
@@ -99,6 +101,25 @@ pub(super) fn validate(
         }
     }
     names
+}
+
+/// Hosts that operations add to the control plane: nodes of the topology.
+fn add_hosts(ctx: &mut CheckCtx<'_>, raw: &RawScenario, cluster: &RawCluster, site: &mut ClusterDraft, topology: &Topology) {
+    for (o, operation) in raw.operations.iter().enumerate() {
+        let RawOperationKind::AddControlPlaneNode(add) = &operation.change else { continue };
+        if add.cluster != cluster.name.as_str() || site.hosts.get(&add.node).is_some() {
+            continue;
+        }
+        let path = format!("operations[{o}].add_control_plane_node.node");
+        let is_free = raw.topology.nodes.iter().any(|node| node.name.as_str() == add.node);
+        let Some(node) = topology.node_names.find(ctx, &path, &add.node).map(NodeId::from) else { continue };
+        if !is_free {
+            ctx.error(&path, quote(&add.node), "a node of the topology, which is part of no cluster");
+        }
+        site.hosts.add(ctx, &path, &add.node, site.cluster.control_plane.len());
+        site.cluster.control_plane.push(node);
+        site.cluster.added_hosts += 1;
+    }
 }
 
 /// The hosts of the control plane are nodes of the cluster, as kubeadm registers them (kubernetes.io, "kubeadm init", phase

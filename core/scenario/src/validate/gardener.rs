@@ -360,6 +360,7 @@ impl ShootPlacement<'_> {
             name: home.namespace,
             etcd: main,
             control_plane: Vec::new(),
+            added_hosts: 0,
             control_plane_machine: None,
             nodes: TiVec::new(),
             machine_deployments: TiVec::new(),

@@ -169,6 +169,7 @@ impl Builder<'_, '_> {
             name,
             etcd,
             control_plane: hosts,
+            added_hosts: 0,
             control_plane_machine: raw.control_plane.machine.as_ref().map(resources),
             nodes: TiVec::new(),
             machine_deployments: TiVec::new(),
@@ -191,6 +192,10 @@ impl Builder<'_, '_> {
             budgets: Vec::new(),
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
+        let mut hosts = Names::new("a host of this control plane");
+        for (place, host) in cluster.control_plane.iter().enumerate() {
+            hosts.add(self.ctx, &format!("{}.name", self.path), &self.topology.nodes[*host].name, place);
+        }
         let (zones, used, volumes) = Default::default();
         let mut site = ClusterDraft {
             entry: s,
@@ -199,6 +204,7 @@ impl Builder<'_, '_> {
             cluster,
             seed,
             pools,
+            hosts,
             nodes,
             zones,
             used,

@@ -1,9 +1,11 @@
 //! Operations on Kubernetes clusters and shoots.
 
+use std::collections::BTreeSet;
+
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::Shoot;
 use crate::kube::{Operation, Task};
-use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Names, quoted};
 use crate::operation::{Of, OperationCtx, RawOwner};
 use crate::raw::RawScenario;
 use zonefall_kernel::time::Time;
@@ -35,8 +37,32 @@ pub(super) fn validate(
             ctx.error(&format!("operations[{o}].etcd"), quoted(etcd), "nothing: only members are of an etcd cluster");
         }
         let at = Time::ZERO + operation.at.0;
-        all.extend(tasks.into_iter().map(|(site, task)| Operation { at, cluster: KubeClusterId(site as u16), task }));
+        let of = |(site, task)| (path.clone(), Operation { at, cluster: KubeClusterId(site as u16), task });
+        all.extend(tasks.into_iter().map(of));
     }
-    all.sort_by_key(|operation| operation.at);
-    all
+    all.sort_by_key(|(_, operation)| operation.at);
+    check_hosts(ctx, &all, lowering);
+    all.into_iter().map(|(_, operation)| operation).collect()
+}
+
+/// Hosts that are added to a control plane are not in it then, those that are removed are, and others stay.
+fn check_hosts(ctx: &mut CheckCtx<'_>, all: &[(String, Operation)], lowering: &ClusterDrafts) {
+    let at_start = |site: &ClusterDraft| (0..site.cluster.hosts_at_start().len() as u32).collect();
+    let mut present: Vec<BTreeSet<u32>> = lowering.clusters.iter().map(at_start).collect();
+    for (path, Operation { cluster, task, .. }) in all {
+        let present = &mut present[usize::from(*cluster)];
+        let path = format!("{path}.node");
+        match *task {
+            Task::AddHost(place) if !present.insert(place) => {
+                ctx.error(&path, "a host of the control plane", "a node that is not in it at that time");
+            }
+            Task::RemoveHost(place) if !present.remove(&place) => {
+                ctx.error(&path, "a host that is not in the control plane", "one that is in it at that time");
+            }
+            Task::RemoveHost(_) if present.is_empty() => {
+                ctx.error(&path, "the last host of the control plane", "one of several");
+            }
+            _ => {}
+        }
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct ApiConnections {
     silent: BTreeMap<ApiClient, Time>,
     /// Health by balancer, its node and target; healthy at the start.
     health: BTreeMap<(BalancerId, u16, u32), Health>,
+    /// Targets that came or went, by balancer and target: whether they are targets.
+    registered: BTreeMap<(BalancerId, u32), bool>,
     /// When the last server stopped whose clients are still to be checked.
     gone: Option<Time>,
 }
@@ -63,6 +65,7 @@ impl ApiConnections {
         let left = self.time_passes(view);
         let found = match fact {
             AccessRecord::Target { balancer, node, target, health } => self.target((balancer, node, target), health),
+            AccessRecord::Registered { balancer, target, is_target } => self.registered((balancer, target), is_target),
             AccessRecord::Client { client, state } => self.client(client, state, dark, view),
             AccessRecord::Request { client, .. } | AccessRecord::Done(client) => {
                 let runs = self.clients.contains_key(&client);
@@ -77,9 +80,24 @@ impl ApiConnections {
         left.and(found)
     }
 
+    /// Targets are new at no node that has found them healthy or not, and gone at all of them.
+    fn registered(&mut self, (balancer, target): (BalancerId, u32), is_target: bool) -> Result<(), String> {
+        self.health.retain(|(of, _, key), _| (*of, *key) != (balancer, target));
+        let was = self.registered.insert((balancer, target), is_target);
+        if was == Some(is_target) {
+            return Err(format!("target {target} of load balancer {} comes or goes twice", balancer.0));
+        }
+        Ok(())
+    }
+
     fn target(&mut self, key: (BalancerId, u16, u32), health: Health) -> Result<(), String> {
         let (BalancerId(balancer), node, target) = key;
-        let before = self.health.insert(key, health).unwrap_or(Health::Healthy);
+        let is_target = self.registered.get(&(BalancerId(balancer), target));
+        if is_target == Some(&false) {
+            return Err(format!("node {node} of load balancer {balancer} checks host {target}, which is no target"));
+        }
+        let new = if is_target == Some(&true) { Health::Initial } else { Health::Healthy };
+        let before = self.health.insert(key, health).unwrap_or(new);
         if health == Health::Initial || before == health {
             return Err(format!(
                 "node {node} of load balancer {balancer} finds target {target} {health:?}, which was {before:?}"

@@ -3,17 +3,21 @@
 //! it a lease duration after that renewal. Where that is sooner, client-go has two leaders for a while and the simulation has none: the
 //! other waits until the holder gives up. Only who was asked to stop can have given it away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Property, View};
+use crate::ids::NodeId;
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, Replica};
 use crate::kube::spec::Component;
+use crate::scenario::kube::Task;
 
 /// Who holds what.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneLeader {
     leases: BTreeMap<Component, Lease>,
+    /// Hosts that have left the control plane.
+    left: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +29,12 @@ enum Lease {
     GivenUp(Time),
 }
 
-fn was_asked_to_stop(holder: Replica, view: &View<'_>) -> bool {
-    match holder {
-        Replica::Host(_) => false,
-        Replica::Pod(cluster, name) => view.clusters[cluster].pods.get(&name).is_none_or(|pod| pod.terminating),
+impl OneLeader {
+    fn was_asked_to_stop(&self, holder: Replica, view: &View<'_>) -> bool {
+        match holder {
+            Replica::Host(node) => self.left.contains(&node),
+            Replica::Pod(cluster, name) => view.clusters[cluster].pods.get(&name).is_none_or(|pod| pod.terminating),
+        }
     }
 }
 
@@ -51,8 +57,16 @@ impl Property for OneLeader {
                 let Some(Lease::Held(holder)) = self.leases.get(&component).copied() else {
                     return Err(format!("the lease of {component:?} is released, but has no holder"));
                 };
-                let free = was_asked_to_stop(holder, view);
+                let free = self.was_asked_to_stop(holder, view);
                 self.leases.insert(component, if free { Lease::GivenAway } else { Lease::GivenUp(view.at) });
+                Ok(())
+            }
+            KubeRecord::Operation(Task::RemoveHost(place)) => {
+                self.left.insert(view.spec().control_plane[place as usize]);
+                Ok(())
+            }
+            KubeRecord::Operation(Task::AddHost(place)) => {
+                self.left.remove(&view.spec().control_plane[place as usize]);
                 Ok(())
             }
             KubeRecord::ControllerActive(component, true) if !matches!(self.leases.get(&component), Some(Lease::Held(_))) => {

@@ -107,6 +107,7 @@ fn scenario() -> Scenario {
     scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name: "seed".to_owned(),
         etcd: CLUSTER,
+        added_hosts: 0,
         control_plane_machine: None,
         control_plane: vec![NodeId(0)],
         nodes: (0..3).map(node).collect(),

@@ -22,6 +22,12 @@ impl Unhealthy {
         }
     }
 
+    /// A target is new, or none any more.
+    pub(super) fn forget(&mut self, at: Time, balancer: BalancerId, target: u32) {
+        let of = self.0.iter_mut().filter(|((own, _, key), _)| (*own, *key) == (balancer, target));
+        of.for_each(|(_, (_, to))| *to = to.or(Some(at)));
+    }
+
     /// Targets that some node of a load balancer found unhealthy at a time.
     fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
         let spans = self.0.iter().filter(|((of, ..), (from, to))| *of == balancer && *from <= at && to.is_none_or(|to| at < to));

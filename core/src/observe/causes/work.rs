@@ -246,6 +246,8 @@ impl Causes {
             Task::RollComponent(workload) => workload == pod.workload,
             Task::DrainNode(key) => node == Some(NodeName::Given(key)),
             Task::RollMachines(of) => deployment == Some(of),
+            // No pod's.
+            Task::AddHost(_) | Task::RemoveHost(_) => false,
         };
         self.work.tasks.iter().rev().filter(|(of, _)| *of == cluster).map(|(_, task)| *task).find(concerns)
     }
@@ -256,7 +258,7 @@ impl Causes {
         let pod = end.pod.text(spec);
         let done = if end.evicted { "evicted" } else { "deleted" };
         let told = match end.task {
-            None => format!("{pod} was {done}"),
+            None | Some(Task::AddHost(_) | Task::RemoveHost(_)) => format!("{pod} was {done}"),
             Some(Task::RollComponent(workload)) => format!("the rollout of {} {done} {pod}", spec.workloads[workload].name),
             Some(Task::DrainNode(node)) => {
                 format!("the drain of {} {done} {pod}", self.scenario.nodes[spec.nodes[node].node].name)

@@ -36,7 +36,7 @@ use crate::network::wire::Burst;
 use crate::record::Record;
 use crate::report::{BillReport, CostReport, PriceReport, ToleranceCostReport};
 use crate::scenario::Scenario;
-use crate::scenario::kube::{Role, backup};
+use crate::scenario::kube::{Role, Task, backup};
 use crate::scenario::prices::{NodeCharge, Shape, VolumeCharge};
 use crate::sim::{LinkTotals, Pairs};
 use crate::traffic::plan::{self, Counts, Rate};
@@ -53,6 +53,8 @@ pub struct CostObserver {
     split: Arc<Split>,
     /// How long volumes have been there, by workload.
     volumes: BTreeMap<(KubeClusterId, WorkloadId), Integral>,
+    /// How long hosts have been removed that control planes had at the start.
+    removed_hosts: BTreeMap<KubeClusterId, Integral>,
     /// Pods whose volume is there.
     claims: BTreeSet<(KubeClusterId, PodName)>,
     /// Of each shoot's cluster that is in use: bytes of its database, and how many requests upload its backups in a day.
@@ -103,10 +105,11 @@ struct Line {
 impl CostObserver {
     /// Nothing has happened yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
-        let (volumes, claims, windows) = Default::default();
+        let (volumes, removed_hosts, claims, windows) = Default::default();
         let owners = Arc::new(Owners::new(scenario));
         let backups = backups(scenario);
-        Self { scenario: Arc::clone(scenario), owners, split: Arc::new(Split::new(scenario)), volumes, claims, backups, windows }
+        let (scenario, split) = (Arc::clone(scenario), Arc::new(Split::new(scenario)));
+        Self { scenario, owners, split, volumes, removed_hosts, claims, backups, windows }
     }
 
     /// Takes the totals at the end of a window; `balanced`: bytes through load balancers.
@@ -165,11 +168,13 @@ impl CostObserver {
         })
     }
 
-    /// How long hosts of control planes have been there that are charged: each all the while, as a machine of this shape.
+    /// How long hosts of control planes have been there that are charged, each as a machine of this shape. (Those that operations add are
+    /// nodes of the topology, which are charged as such.)
     fn hosts(&self, now: Time) -> impl Iterator<Item = (KubeClusterId, Shape, u128)> {
         self.scenario.kube.clusters.iter_enumerated().filter_map(move |(id, cluster)| {
             let shape = self.scenario.prices.shape(cluster.control_plane_machine.as_ref()?);
-            Some((id, shape, cluster.control_plane.len() as u128 * u128::from(now.as_nanos())))
+            let removed = self.removed_hosts.get(&id).map_or(0, |removed| removed.at(now));
+            Some((id, shape, cluster.hosts_at_start().len() as u128 * u128::from(now.as_nanos()) - removed))
         })
     }
 
@@ -350,8 +355,18 @@ impl Observer for CostObserver {
         if let KubeRecord::Pod(..) | KubeRecord::Node(..) = fact {
             Arc::make_mut(&mut self.split).record(at, *cluster, fact);
         }
-        let KubeRecord::Pod(pod, fact) = fact else { return };
         let cluster_spec = &self.scenario.kube.clusters[*cluster];
+        let was_there = |place: u32| (place as usize) < cluster_spec.hosts_at_start().len();
+        match *fact {
+            KubeRecord::Operation(Task::RemoveHost(place)) if was_there(place) => {
+                self.removed_hosts.entry(*cluster).or_default().add(at);
+            }
+            KubeRecord::Operation(Task::AddHost(place)) if was_there(place) => {
+                self.removed_hosts.entry(*cluster).or_default().remove(at);
+            }
+            _ => {}
+        }
+        let KubeRecord::Pod(pod, fact) = fact else { return };
         let has_volume = || cluster_spec.workloads[pod.workload].volume.is_some();
         match fact {
             PodFact::Bound(_) if has_volume() && self.claims.insert((*cluster, *pod)) => {

@@ -165,7 +165,11 @@ fn alternative_that_falls_silent_costs_the_deadline_of_a_request() {
 /// Kubelets of 30 workers behind one address of `HAProxy`, which checks each API server every 2 s; the first server is asked to stop at 100 s
 /// and has a shutdown delay of 70 s.
 fn stopped(check: &str, seed: u64) -> (Report, Vec<(Time, AccessRecord)>) {
-    let file = json!({
+    recorded(&Scenario::from_json(&stopped_file(check).to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+}
+
+fn stopped_file(check: &str) -> Value {
+    json!({
         "name": "stopped", "duration": "8m", "prices": {"books": []},
         "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
         "load_balancers": [{"name": "api-int", "profile": "haproxy", "zones": ["a"], "check": {"kind": check, "interval": "2s", "fall": 3}}],
@@ -175,8 +179,7 @@ fn stopped(check: &str, seed: u64) -> (Report, Vec<(Time, AccessRecord)>) {
             "pools": [{"name": "p", "minimum": 30, "maximum": 30}],
         }],
         "faults": [{"at": "100s", "for": "132s", "kind": "api_server_stop", "node": "c-control-plane-0"}],
-    });
-    recorded(&Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+    })
 }
 
 /// When something happened to connections: between SIGTERM and the end of the shutdown delay, and just then.
@@ -196,6 +199,47 @@ fn orderly_stop_costs_a_reconnect_where_checks_request_readyz() {
         let [before, after] = connections_changed(&records);
         assert!(before == 0 && after > 0, "a third of the clients was connected to it: {before}, {after}");
     }
+}
+
+/// The same, but the host leaves the control plane at 100 s, and returns at `returns`.
+fn left(returns: &str, seed: u64) -> (Report, Vec<(Time, AccessRecord)>) {
+    let change = |at: &str, kind: &str| json!({"at": at, kind: {"cluster": "c", "node": "c-control-plane-0"}});
+    let mut file = stopped_file("readyz");
+    file.as_object_mut().expect("fields").remove("faults");
+    file["operations"] = json!([change("100s", "remove_control_plane_node"), change(returns, "add_control_plane_node")]);
+    recorded(&Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+}
+
+/// What became of the host as a target, and when.
+fn target_0(records: &[(Time, AccessRecord)]) -> Vec<(f64, AccessRecord)> {
+    let is_about =
+        |fact: &AccessRecord| matches!(fact, AccessRecord::Registered { target: 0, .. } | AccessRecord::Target { target: 0, .. });
+    records.iter().filter(|(_, fact)| is_about(fact)).map(|(at, fact)| (at.as_secs_f64(), *fact)).collect()
+}
+
+#[test]
+fn host_that_leaves_the_control_plane_is_a_target_until_its_api_server_has_exited() {
+    let balancer = BalancerId(0);
+    let registered = |is_target| AccessRecord::Registered { balancer, target: 0, is_target };
+    let found = |health| AccessRecord::Target { balancer, node: 0, target: 0, health };
+    for seed in 0..3 {
+        let (report, records) = left("6m", seed);
+        assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new(), "seed {seed}");
+        let [unhealthy, gone, new, fails, healthy] = target_0(&records)[..] else { panic!("{:?}", target_0(&records)) };
+        // SIGTERM; a shutdown delay of 70 s and 2 s to exit; back at 360 s, its API server runs 20 s later.
+        assert!(unhealthy.1 == found(Health::Unhealthy) && (104.0..=106.0).contains(&unhealthy.0), "{unhealthy:?}");
+        assert_eq!([gone, new], [(172.0, registered(false)), (360.0, registered(true))]);
+        assert!(fails.1 == found(Health::Unhealthy) && (364.0..=366.0).contains(&fails.0), "{fails:?}");
+        assert!(healthy.1 == found(Health::Healthy) && (380.0..=386.0).contains(&healthy.0), "{healthy:?}");
+    }
+}
+
+#[test]
+fn host_that_returns_before_its_api_server_has_exited_stays_a_target() {
+    let (report, records) = left("110s", 1);
+    assert_eq!(outages(&report), Vec::<&ClientOutageReport>::new());
+    assert!(target_0(&records).iter().all(|(_, fact)| matches!(fact, AccessRecord::Target { .. })), "{:?}", target_0(&records));
+    assert_eq!(target_0(&records).len(), 2, "unhealthy, and healthy again with the next process");
 }
 
 #[test]

@@ -94,6 +94,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
     scenario.kube.clusters = TiVec::from(vec![KubeClusterSpec {
         name,
         etcd: CLUSTER,
+        added_hosts: 0,
         control_plane_machine: None,
         control_plane,
         nodes,
@@ -225,6 +226,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     scenario.kube.clusters.push(KubeClusterSpec {
         name,
         etcd: id,
+        added_hosts: 0,
         control_plane_machine: None,
         control_plane: Vec::new(),
         nodes: TiVec::new(),

@@ -50,6 +50,12 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     };
     append(&mut file["faults"], (0..dice.below(4)).map(|_| cluster.fault(length, &mut dice)).collect());
     append(&mut file["operations"], cluster.operations(length, &mut dice));
+    let mut dice = Dice::new("control-plane-hosts", number);
+    if replicas > 1 && dice.percent(40) {
+        let spare = dice.percent(50).then(|| json!({"name": format!("{NAME}-spare"), "zone": cluster.zones[0]}));
+        append(&mut file["operations"], cluster.changes_of_hosts(length, spare.is_some(), &mut dice));
+        append(&mut file["topology"]["nodes"], spare.into_iter().collect());
+    }
 }
 
 impl Cluster {
@@ -140,6 +146,19 @@ impl Cluster {
             }
         }
         operations
+    }
+
+    /// A host leaves the control plane and returns, perhaps before its API server has exited; another one may join.
+    fn changes_of_hosts(&self, length: u64, has_spare: bool, dice: &mut Dice) -> Vec<Value> {
+        let host = format!("{NAME}-control-plane-{}", dice.below(self.replicas));
+        let at = dice.between(MINUTE, length / 2);
+        let returns = at + dice.ms(500, 10 * MINUTE);
+        let mut changes = vec![("remove_control_plane_node", at, host.clone()), ("add_control_plane_node", returns, host)];
+        if has_spare {
+            changes.push(("add_control_plane_node", dice.between(MINUTE, length / 2), format!("{NAME}-spare")));
+        }
+        let of = |(kind, at, node): (&str, u64, String)| json!({"at": ms(at), kind: {"cluster": NAME, "node": node}});
+        changes.into_iter().map(of).collect()
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn balancer(id: BalancerId, scenario: &Scenario, view: &SimulationVie
     facts.push(("cluster", cluster.name.clone(), ""));
     facts.extend(
         (0..access.targets.len())
+            .filter(|key| access.targets[*key].is_target)
             .map(|key| ("target", target((access, balancer), key, cluster, scenario), tone((access, balancer), key))),
     );
     let waits = balancer.nodes.iter().map(|node| node.wait).max().unwrap_or_default();

@@ -162,12 +162,13 @@ fn balancer_face(id: BalancerId, node: u16, scenario: &Scenario, view: Option<&S
         more => format!("△ {more} faults"),
     };
     let targets = access.zip(found).map(|((access, _), found)| {
-        let found: String = found.iter().map(|health| found_sign(*health)).collect();
-        let truth: String = access.targets.iter().map(|target| true_sign(target.state)).collect();
+        let targets = || found.iter().zip(&access.targets).filter(|(_, target)| target.is_target);
+        let found: String = targets().map(|(health, _)| found_sign(*health)).collect();
+        let truth: String = targets().map(|(_, target)| true_sign(target.state)).collect();
         [format!("found {found}"), format!("true {truth}")]
     });
     let differs = access.zip(found).is_some_and(|((access, _), found)| {
-        found.iter().zip(&access.targets).any(|(found, target)| found_sign(*found) != true_sign(target.state))
+        found.iter().zip(&access.targets).any(|(found, target)| target.is_target && found_sign(*found) != true_sign(target.state))
     });
     let zone = &scenario.zones[balancer.zones[usize::from(node)]].name;
     let details = access.zip(found).map_or_else(String::new, |((access, _), found)| targets_in_words(access, found, scenario));
@@ -191,7 +192,7 @@ fn balancer_face(id: BalancerId, node: u16, scenario: &Scenario, view: Option<&S
 /// What a node of a balancer has found of each target, and what that is.
 fn targets_in_words(access: &AccessView, found: &[Health], scenario: &Scenario) -> String {
     let hosts = &scenario.kube.clusters[access.cluster].control_plane;
-    let all = found.iter().zip(&access.targets).zip(hosts);
+    let all = found.iter().zip(&access.targets).zip(hosts).filter(|((_, target), _)| target.is_target);
     let words = all.map(|((found, target), host)| {
         format!(", {} found {}, {}", scenario.nodes[*host].name, found_words(*found), true_words(target.state))
     });
