@@ -11,6 +11,8 @@
 pub mod backoff;
 pub mod balance;
 pub mod estimate;
+pub mod similar;
+pub mod sizing;
 
 use backoff::Backoff;
 use estimate::{ScaleUpOption, estimate, unschedulable_pods, upcoming};

@@ -1,5 +1,6 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
+pub mod autoscaler;
 pub mod balancers;
 pub mod capacity;
 pub mod controllers;
