@@ -224,6 +224,7 @@ impl Run {
             migrations: kube.migrations(now),
             services: kube.services(now),
             hints: kube.hints(now),
+            node_pools: kube.node_pools(now),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),
             failback: failback(
                 self.simulation.kube_clusters(),

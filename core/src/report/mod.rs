@@ -11,6 +11,7 @@ mod cluster;
 mod cost;
 mod cost_tables;
 mod kube;
+mod node_pools;
 mod pending;
 mod refused;
 mod vantage;
@@ -26,6 +27,7 @@ pub use cluster::*;
 pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
+pub use node_pools::*;
 pub use pending::*;
 pub use refused::*;
 pub use verdict::{Paragraph, Phrase};
@@ -110,6 +112,9 @@ pub struct Report {
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
+    /// Pools of clusters whose autoscaler has options, with what each scan made of their node groups. Not in JSON where there are none.
+    #[serde(default)]
+    pub node_pools: Vec<NodePoolReport>,
     /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
@@ -318,6 +323,7 @@ impl Report {
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
                 ("hints", self.hints.is_empty()),
+                ("node_pools", self.node_pools.is_empty()),
                 ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

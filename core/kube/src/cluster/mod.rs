@@ -247,6 +247,7 @@ impl KubeCluster {
             Task::RollComponent(workload) => store.roll(workload, ctx),
             Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
             Task::RollMachines(deployment) => store.machines.roll(deployment, ctx),
+            Task::ScaleWorkload(scale) => store.set_desired(scale.workload, scale.replicas),
         }
         self.finish(ctx);
     }

@@ -1,9 +1,10 @@
-//! Controllers that a cluster has only where its scenario says so: what stands in the file is what the controller reads.
+//! Controllers that a cluster has, or reports on, only where its scenario says so: what stands in the file is what the controller reads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
+use super::autoscaler::ClusterAutoscaler;
 use crate::units::Span;
 
 /// Additional controllers.
@@ -12,6 +13,12 @@ use crate::units::Span;
 pub struct Controllers {
     /// The descheduler with its strategy `RemovePodsViolatingTopologySpreadConstraint`: pods are spread again after a zone has recovered.
     pub descheduler: Option<Descheduler>,
+    /// Options of the cluster autoscaler, where it runs. With them the report says what it made of each node group, scan by scan.
+    #[schemars(extend(
+        "x-default" = "each scan adds machines of one deployment, within its share of the pool's limits",
+        "x-source" = "assumed: enough where nodes are given"
+    ))]
+    pub cluster_autoscaler: Option<ClusterAutoscaler>,
 }
 
 /// The descheduler.

@@ -39,7 +39,7 @@ use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use routing::Routing;
 use taints::{Effect, Match, Taint, Toleration};
-pub use task::Task;
+pub use task::{Task, WorkloadScale};
 pub use timers::Timers;
 use zonefall_kernel::time::{Duration, Time};
 
@@ -268,6 +268,8 @@ pub struct MachineDeployment {
 pub struct PoolShare {
     /// Which of its zones the machine deployment is in, and of how many.
     pub zone: (u32, u32),
+    /// Machines it has at least.
+    pub minimum: u32,
     /// Machines it has at most.
     pub maximum: u32,
     /// How far a roll-out may stray from its number of machines.

@@ -15,6 +15,19 @@ pub enum Task {
     DrainNode(NodeKey),
     /// Replace the machines of a machine deployment.
     RollMachines(MachineDeploymentId),
+    /// Change how many pods of a workload are wanted (`kubectl scale`).
+    ScaleWorkload(WorkloadScale),
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2 } }
+traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, ScaleWorkload(scale) = 3 } }
+
+/// Another size of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadScale {
+    /// The workload.
+    pub workload: WorkloadId,
+    /// Pods wanted of it.
+    pub replicas: u32,
+}
+
+traced! { struct WorkloadScale { workload, replicas } }

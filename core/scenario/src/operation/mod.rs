@@ -23,6 +23,7 @@ mod promote_member;
 mod remove_member;
 mod roll_component;
 mod roll_pool;
+mod scale_workload;
 mod set_failure_tolerance;
 
 use schemars::JsonSchema;
@@ -137,6 +138,8 @@ operations! {
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.
         "roll a pool" RollPool(roll_pool) -> RollMachines,
+        /// Change the number of pods of a workload (`kubectl scale`).
+        "scale a workload" ScaleWorkload(scale_workload) -> ScaleWorkload,
     }
 }
 

@@ -6,6 +6,7 @@ pub mod drains;
 pub mod failback;
 pub mod hints;
 pub mod migrations;
+pub mod node_pools;
 pub mod objects;
 pub mod orphaned_containers;
 pub mod pending;
@@ -30,8 +31,8 @@ use crate::observe::Observer;
 use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
-    ServiceReport, length,
+    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, NodePoolReport, OrphanedContainerReport,
+    RecoveryReport, ServiceReport, length,
 };
 use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
@@ -58,6 +59,8 @@ pub struct Kube {
     pub services: services::Services,
     /// Topology hints of Services.
     pub hints: hints::Hints,
+    /// Node groups of pools.
+    pub node_pools: node_pools::NodePools,
 }
 
 impl Kube {
@@ -65,9 +68,21 @@ impl Kube {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
+        let node_pools = node_pools::NodePools::new(scenario);
         let scenario = Arc::clone(scenario);
-        let mut kube =
-            Self { scenario, apis, orphaned_containers, serving, recovery, counts, drains, migrations, services, hints };
+        let mut kube = Self {
+            scenario,
+            apis,
+            orphaned_containers,
+            serving,
+            recovery,
+            counts,
+            drains,
+            migrations,
+            services,
+            hints,
+            node_pools,
+        };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -108,6 +123,11 @@ impl Kube {
     /// While Services had topology hints, where any asks for them.
     pub fn hints(&self, now: Time) -> Vec<HintsReport> {
         self.hints.rows(now, &self.scenario)
+    }
+
+    /// Pools of clusters whose autoscaler has options.
+    pub fn node_pools(&self, now: Time) -> Vec<NodePoolReport> {
+        self.node_pools.rows(now, &self.scenario)
     }
 
     /// Each cluster's API, in the order of the scenario.
@@ -189,5 +209,6 @@ impl Observer for Kube {
         self.drains.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
+        self.node_pools.record(at, *cluster, fact, &self.scenario);
     }
 }
