@@ -29,7 +29,7 @@ pub fn read(options: &ClusterAutoscaler, spec: &KubeClusterSpec, store: &Store) 
         NodeCount::Materialized => &launched,
         NodeCount::Targets | NodeCount::Live => &targets,
     };
-    let limits = all_limits(options.sizing, counts, spec);
+    let limits = all_limits(options, counts, spec);
     let group = |id: MachineDeploymentId| NodeGroup { limits: limits[id], target: targets[id], launched: launched[id] };
     ids().map(group).collect()
 }
@@ -40,9 +40,10 @@ fn launched(id: MachineDeploymentId, store: &Store) -> u32 {
     store.machines.of(id).filter(|(_, machine)| machine.node().is_some_and(joined)).count() as u32
 }
 
-/// Limits of all groups, from the nodes of each that count.
+/// Limits of all groups, from the nodes of each that count. Where targets count, no group gets more than the pool has left: the
+/// backward-compatible formula alone lets groups have their shares when others have been lent nodes.
 pub fn all_limits(
-    sizing: Sizing,
+    options: &ClusterAutoscaler,
     counts: &TiVec<MachineDeploymentId, u32>,
     spec: &KubeClusterSpec,
 ) -> TiVec<MachineDeploymentId, Limits> {
@@ -50,13 +51,18 @@ pub fn all_limits(
     while all.len() < spec.machine_deployments.len() {
         let first = all.next_key();
         let MachineDeployment { pool, minimum, maximum, .. } = &spec.machine_deployments[first];
-        if sizing == Sizing::Static {
+        if options.sizing == Sizing::Static {
             // They were distributed when the machine deployments were made.
             all.push(Limits { minimum: *minimum, maximum: *maximum });
         } else {
             let end = MachineDeploymentId::from(all.len() + pool.zone.1 as usize);
-            let pool = Limits { minimum: pool.minimum, maximum: pool.maximum };
-            all.extend(limits(sizing, pool, &counts[first..end].raw));
+            let (pool, counts) = (Limits { minimum: pool.minimum, maximum: pool.maximum }, &counts[first..end].raw);
+            let left = pool.maximum.saturating_sub(counts.iter().sum());
+            let group = |(limits, count): (Limits, &u32)| match options.count {
+                NodeCount::Materialized => limits,
+                NodeCount::Targets | NodeCount::Live => Limits { maximum: limits.maximum.min(count + left), ..limits },
+            };
+            all.extend(limits(options.sizing, pool, counts).into_iter().zip(counts).map(group));
         }
     }
     all

@@ -123,7 +123,7 @@ impl ScaleUp<'_> {
         balance_live(&self.targets(groups), add, |sizes| {
             let mut counts: TiVec<MachineDeploymentId, u32> = self.groups.iter().map(|group| group.target).collect();
             groups.iter().zip(sizes).for_each(|(id, size)| counts[*id] = *size);
-            let limits = all_limits(self.options.sizing, &counts, ctx.spec);
+            let limits = all_limits(self.options, &counts, ctx.spec);
             groups.iter().map(|id| limits[*id].maximum).collect()
         })
     }

@@ -14,6 +14,7 @@ mod kube;
 mod node_pools;
 mod pending;
 mod refused;
+mod service_traffic;
 mod vantage;
 mod verdict;
 
@@ -30,6 +31,7 @@ pub use kube::*;
 pub use node_pools::*;
 pub use pending::*;
 pub use refused::*;
+pub use service_traffic::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -109,6 +111,9 @@ pub struct Report {
     /// Services of clusters without Gardener, cluster by cluster. Not in JSON where there are none.
     #[serde(default)]
     pub services: Vec<ServiceReport>,
+    /// Connections of Services' clients, where the scenario says of any. Not in JSON where there are none.
+    #[serde(default)]
+    pub service_traffic: Vec<ServiceTrafficReport>,
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
@@ -322,6 +327,7 @@ impl Report {
                 ("drains", self.drains.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
+                ("service_traffic", self.service_traffic.is_empty()),
                 ("hints", self.hints.is_empty()),
                 ("node_pools", self.node_pools.is_empty()),
                 ("access", self.access.is_empty()),

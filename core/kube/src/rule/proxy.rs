@@ -5,14 +5,7 @@
 //!  Local    ready endpoints on this node                                            --none--> likewise, on this node
 //! ```
 
-/// How far traffic goes (`internalTrafficPolicy`, `externalTrafficPolicy`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrafficPolicy {
-    /// To any endpoint.
-    Cluster,
-    /// To endpoints on the node that it came to.
-    Local,
-}
+pub use zonefall_scenario::kube::routing::TrafficPolicy;
 
 /// A Service as kube-proxy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,7 @@
 //! Hints for `spec.trafficDistribution` of a Service (kubernetes/endpointslice `trafficdist/trafficdist.go`, KEP-3015): each ready
 //! endpoint is for clients of its own zone, or of its own node first.
 
-/// What a Service asks for (`spec.trafficDistribution`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrafficDistribution {
-    /// Endpoints in the client's zone (`PreferSameZone`; its older name is `PreferClose`).
-    SameZone,
-    /// Endpoints on the client's node, then those in its zone (`PreferSameNode`).
-    SameNode,
-}
+pub use zonefall_scenario::kube::routing::TrafficDistribution;
 
 /// An endpoint, and where it is. `Z` names a zone, `N` a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

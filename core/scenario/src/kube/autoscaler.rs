@@ -24,9 +24,10 @@ pub enum NodeCount {
     /// Nodes that have joined: those on their way do not count.
     #[default]
     Materialized,
-    /// Nodes that are wanted, as they were at the start of the scan.
+    /// Nodes that are wanted, as they were at the start of the scan. No group gets more than the pool has left by then, so that the pool
+    /// exceeds its maximum by at most what one scan adds.
     Targets,
-    /// Nodes that are wanted, read again after each node that a scan adds.
+    /// Nodes that are wanted, read again after each node that a scan adds: the pool never exceeds its maximum.
     Live,
 }
 

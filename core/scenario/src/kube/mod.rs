@@ -37,7 +37,7 @@ use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
-use routing::Routing;
+use routing::{Routing, ServiceTraffic, TrafficDistribution, TrafficPolicy};
 use taints::{Effect, Match, Taint, Toleration};
 pub use task::{Task, WorkloadScale};
 pub use timers::Timers;
@@ -171,6 +171,12 @@ pub struct Service {
     pub name: String,
     /// Its pods.
     pub pods: PodSelector,
+    /// Which of them clients are sent to first.
+    pub distribution: Option<TrafficDistribution>,
+    /// How far traffic of its clients goes.
+    pub policy: TrafficPolicy,
+    /// What its clients do, where the report follows it.
+    pub traffic: Option<ServiceTraffic>,
 }
 
 /// A `PodDisruptionBudget` of whatever pods its selector means.

@@ -12,6 +12,7 @@ pub mod orphaned_containers;
 pub mod pending;
 pub mod recovery;
 mod rows;
+pub mod service_traffic;
 pub mod services;
 pub mod serving;
 
@@ -32,7 +33,7 @@ use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
     ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, NodePoolReport, OrphanedContainerReport,
-    RecoveryReport, ServiceReport, length,
+    RecoveryReport, ServiceReport, ServiceTrafficReport, length,
 };
 use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
@@ -57,6 +58,8 @@ pub struct Kube {
     pub migrations: migrations::Migrations,
     /// Services of clusters without Gardener.
     pub services: services::Services,
+    /// Connections of Services' clients.
+    pub service_traffic: service_traffic::Flows,
     /// Topology hints of Services.
     pub hints: hints::Hints,
     /// Node groups of pools.
@@ -68,7 +71,7 @@ impl Kube {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
-        let node_pools = node_pools::NodePools::new(scenario);
+        let (node_pools, service_traffic) = (node_pools::NodePools::new(scenario), service_traffic::Flows::new(scenario));
         let scenario = Arc::clone(scenario);
         let mut kube = Self {
             scenario,
@@ -82,6 +85,7 @@ impl Kube {
             services,
             hints,
             node_pools,
+            service_traffic,
         };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
@@ -118,6 +122,11 @@ impl Kube {
     /// Services of clusters without Gardener, as they stand `now`.
     pub fn services(&self, now: Time) -> Vec<ServiceReport> {
         self.services.rows(now, &self.scenario)
+    }
+
+    /// Connections of Services' clients, as they stand `now`.
+    pub fn service_traffic(&self, now: Time) -> Vec<ServiceTrafficReport> {
+        self.service_traffic.rows(now, &self.scenario)
     }
 
     /// While Services had topology hints, where any asks for them.
@@ -206,6 +215,7 @@ impl Observer for Kube {
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
         self.services.record(at, *cluster, fact, &self.serving);
+        self.service_traffic.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.drains.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
