@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    AccessReport, ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport,
+    AccessReport, ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, NodePoolReport,
     OrphanedContainerReport, PendingReport, PodReport, Report, ServiceReport,
 };
 use zonefall_core::scenario::text;
@@ -24,6 +24,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Clients of API servers", access(report, page)),
         titled("Requests to API servers", requests(report, page)),
         titled("Topology hints of Services", hints(report, page)),
+        titled("Node pools", node_pools(report, page)),
         titled("Still skewed after the zone has recovered", failback(report, page)),
         titled("Pending pods at the end", pending(report, page)),
         titled(
@@ -223,6 +224,23 @@ fn hints(report: &Report, page: &Page) -> String {
     };
     let head = ["seed", "Service", "with hints for", "first lost at", "at the end"];
     table(page, head, alike.into_iter().map(row).collect(), &[2, 3])
+}
+
+/// Pools whose node groups the autoscaler sizes: how each stands, and how far it was beyond its maximum.
+fn node_pools(report: &Report, page: &Page) -> String {
+    let row = |pool: &NodePoolReport| {
+        let groups: Vec<_> = pool.groups.iter().map(|group| format!("{} {}", group.launched, group.zone)).collect();
+        let beyond = match pool.exceeded_by {
+            0 => "-".to_owned(),
+            nodes => format!("{nodes} for {}", text::seconds(pool.exceeded_s)),
+        };
+        let back_offs: usize = pool.groups.iter().map(|group| group.back_offs.len()).sum();
+        let limits = format!("{} to {}", pool.minimum, pool.maximum);
+        let (skew, back_offs) = (format!("{:.2}", pool.mean_skew), back_offs.to_string());
+        vec![format!("{}/{}", pool.cluster, pool.pool), limits, groups.join(", "), beyond, skew, back_offs]
+    };
+    let head = ["pool", "limits", "nodes at the end", "beyond the maximum", "mean skew", "back-offs"];
+    table(page, head, report.node_pools.iter().map(row).collect(), &[4, 5])
 }
 
 fn failback(report: &Report, page: &Page) -> String {

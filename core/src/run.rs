@@ -223,7 +223,9 @@ impl Run {
             drains: kube.drains(now),
             migrations: kube.migrations(now),
             services: kube.services(now),
+            service_traffic: kube.service_traffic(now),
             hints: kube.hints(now),
+            node_pools: kube.node_pools(now),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),
             failback: failback(
                 self.simulation.kube_clusters(),

@@ -13,10 +13,17 @@ pub struct NodeGroup {
 /// Sizes of the groups with `add` nodes more, or as many as they may have: each goes to the group that is the smallest by then; of
 /// equals, to the one that was smaller before, or the first.
 pub fn balance(groups: &[NodeGroup], add: u32) -> Vec<u32> {
-    let mut sizes: Vec<u32> = groups.iter().map(|group| group.size).collect();
+    let before: Vec<u32> = groups.iter().map(|group| group.size).collect();
+    balance_live(&before, add, |_| groups.iter().map(|group| group.max).collect())
+}
+
+/// The same where maxima are read again before each node: `maxima` gets the sizes by then.
+pub fn balance_live(before: &[u32], add: u32, maxima: impl Fn(&[u32]) -> Vec<u32>) -> Vec<u32> {
+    let mut sizes = before.to_vec();
     for _ in 0..add {
-        let free = (0..groups.len()).filter(|&group| sizes[group] < groups[group].max);
-        let Some(smallest) = free.min_by_key(|&group| (sizes[group], groups[group].size)) else { break };
+        let maxima = maxima(&sizes);
+        let free = (0..sizes.len()).filter(|&group| sizes[group] < maxima[group]);
+        let Some(smallest) = free.min_by_key(|&group| (sizes[group], before[group])) else { break };
         sizes[smallest] += 1;
     }
     sizes

@@ -60,6 +60,21 @@ pub fn unschedulable_pods(
     (left, assumed)
 }
 
+/// Those of these pods that would fit on a new node of a machine deployment, each by itself.
+pub fn suitable(
+    group: MachineDeploymentId,
+    pods: &[Demand],
+    assumed: &Assumed,
+    spec: &KubeClusterSpec,
+    store: &Store,
+) -> BTreeSet<Demand> {
+    let mut assumed = assumed.clone();
+    let key = next(&assumed, store);
+    add(&next_node(group, spec, store), &mut assumed, store);
+    let all: BTreeSet<Demand> = pods.iter().copied().collect();
+    all.into_iter().filter(|pod| assumed.first_fit(*pod, key, spec, store).is_some()).collect()
+}
+
 /// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
 pub fn estimate(
     group: MachineDeploymentId,

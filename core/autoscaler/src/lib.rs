@@ -6,14 +6,22 @@
 //!              pods that no node suits, nor any that is coming --> more machines of the deployment that wastes least
 //! ```
 //!
-//! A scan finds what the one before found unless something has changed or a deadline has passed: others are no events.
+//! A scan finds what the one before found unless something has changed or a deadline has passed: others are no events. With options of its
+//! own ([`ClusterAutoscaler`]) it sizes node groups by GEP-24, balances them, and records each group where a scan finds it changed.
 
 pub mod backoff;
 pub mod balance;
 pub mod estimate;
+pub mod group;
+pub mod scale_up;
+pub mod similar;
+pub mod sizing;
 
 use backoff::Backoff;
-use estimate::{ScaleUpOption, estimate, unschedulable_pods, upcoming};
+use estimate::{unschedulable_pods, upcoming};
+use group::NodeGroup;
+use scale_up::{Plan, ScaleUp};
+use std::collections::BTreeSet;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
@@ -24,18 +32,16 @@ use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::Phase;
 use zonefall_kube::machine::{Machine, MachineId};
-use zonefall_kube::record::Ready;
+use zonefall_kube::record::{GroupChoice, KubeRecord, NodeGroupFact, NodeGroupScan, Ready};
 use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_kube::store::Store;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{MachineDeploymentId, TiVec};
+use zonefall_scenario::kube::autoscaler::ClusterAutoscaler;
 
 /// Entity of the draws of its phase, beyond all nodes and namespaces.
 const PHASE: u32 = u32::MAX - 1;
-
-/// Entity of its choices among equals, beyond all workloads.
-const TIE: u32 = u32::MAX;
 
 /// The shortest time: deadlines are over after them.
 const INSTANT: Duration = Duration::from_nanos(1);
@@ -47,6 +53,12 @@ pub struct Autoscaler {
     back_offs: TiVec<MachineDeploymentId, Option<Backoff>>,
     /// When the nodes it last asked for are overdue, by machine deployment, as long as some are missing.
     overdue: TiVec<MachineDeploymentId, Option<Time>>,
+    /// Machines of which it knows that the cloud is out of stock.
+    exhausted: BTreeSet<MachineId>,
+    /// Groups similar to each, as far as a scale-up is balanced over them.
+    similar: TiVec<MachineDeploymentId, Vec<MachineDeploymentId>>,
+    /// What it last recorded of each group.
+    recorded: TiVec<MachineDeploymentId, Option<NodeGroupScan>>,
     scale_ups: u64,
     /// Something has changed since its last scan, and when that was.
     changed: bool,
@@ -61,10 +73,16 @@ impl Autoscaler {
     fn new(ctx: &ClusterCtx<'_>) -> Self {
         let period = ctx.spec.timers.autoscaler.scan;
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
+        let groups = ctx.spec.machine_deployments.len();
+        let balances = options(ctx).is_some_and(|options| options.balance_similar_groups);
+        let similar = || group::similar(ctx.spec, |key| ctx.scenario.kube.word(key));
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
-            back_offs: vec![None; ctx.spec.machine_deployments.len()].into(),
-            overdue: vec![None; ctx.spec.machine_deployments.len()].into(),
+            back_offs: vec![None; groups].into(),
+            overdue: vec![None; groups].into(),
+            exhausted: BTreeSet::new(),
+            similar: if balances { similar() } else { vec![Vec::new(); groups].into() },
+            recorded: vec![None; groups].into(),
             scale_ups: 0,
             changed: true,
             notified: true,
@@ -82,53 +100,104 @@ impl Autoscaler {
             return;
         }
         (self.changed, self.scanned) = (false, ctx.now);
+        let options = options(ctx).cloned().unwrap_or_else(without_options);
+        let groups = group::read(&options, ctx.spec, store);
+        self.check_exhausted(&options, store, ctx);
         self.check_requests(store, ctx);
-        if take_back(store, ctx) || too_many_unready(store, ctx) {
+        let suspended = take_back(&groups, store, ctx) || too_many_unready(store, ctx);
+        let plan =
+            if suspended { Plan::nothing(GroupChoice::Suspended, &groups) } else { self.plan(&options, &groups, store, ctx) };
+        self.record(&groups, &plan, ctx);
+        if !plan.more.is_empty() {
+            self.scale_ups += 1;
+        }
+        for (group, nodes) in plan.more {
+            self.overdue[group] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
+            store.machines.scale(group, store.machines.desired(group) + nodes, ctx);
+        }
+    }
+
+    /// Tells what a scan found of each group, where the one before found something else.
+    fn record(&mut self, groups: &TiVec<MachineDeploymentId, NodeGroup>, plan: &Plan, ctx: &mut ClusterCtx<'_>) {
+        if options(ctx).is_none() {
             return;
         }
-        if let Some(more) = self.best_option(store, ctx) {
-            self.scale_ups += 1;
-            self.overdue[more.group] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
-            let desired = store.machines.desired(more.group) + more.nodes;
-            store.machines.scale(more.group, desired, ctx);
+        for (id, NodeGroup { limits, target, launched }) in groups.iter_enumerated() {
+            let (minimum, maximum, choice) = (limits.minimum, limits.maximum, plan.choices[id]);
+            let scan = NodeGroupScan { minimum, maximum, target: *target, launched: *launched, choice };
+            if self.recorded[id].replace(scan) != Some(scan) {
+                ctx.record(KubeRecord::NodeGroup(id, NodeGroupFact::Scanned(scan)));
+            }
+        }
+    }
+
+    /// Groups whose new machines the cloud is out of stock of have failed (`handleInstanceCreationErrors`).
+    fn check_exhausted(&mut self, options: &ClusterAutoscaler, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        if !options.exhausted_at_once {
+            return;
+        }
+        let now: BTreeSet<MachineId> = waiting(store).filter(|(_, machine)| machine.exhausted).map(|(id, _)| id).collect();
+        let unseen = now.difference(&self.exhausted).filter_map(|id| store.machines.get(*id));
+        let failed: BTreeSet<MachineDeploymentId> = unseen.map(|machine| machine.name.deployment).collect();
+        self.exhausted = now;
+        for group in failed {
+            self.overdue[group] = None;
+            self.back_off(group, true, ctx);
+        }
+    }
+
+    /// A group has failed to grow.
+    fn back_off(&mut self, group: MachineDeploymentId, exhausted: bool, ctx: &mut ClusterCtx<'_>) {
+        let timers = &ctx.spec.timers.autoscaler;
+        let past = self.back_offs[group].filter(|past| !past.is_stale(ctx.now, &timers.back_off));
+        let back_off = Backoff::after_failure(past, ctx.now, &timers.back_off);
+        self.back_offs[group] = Some(back_off);
+        if options(ctx).is_some() {
+            let seconds = (back_off.lasts.as_nanos() / 1_000_000_000) as u32;
+            ctx.record(KubeRecord::NodeGroup(group, NodeGroupFact::BackedOff { seconds, exhausted }));
         }
     }
 
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
-    fn check_requests(&mut self, store: &Store, ctx: &ClusterCtx<'_>) {
-        let timers = &ctx.spec.timers.autoscaler;
-        for ((group, overdue), back_off) in self.overdue.iter_mut_enumerated().zip(&mut self.back_offs) {
-            let Some(at) = *overdue else { continue };
+    fn check_requests(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
+        for group in ctx.spec.machine_deployments.keys() {
+            let Some(at) = self.overdue[group] else { continue };
             if upcoming(group, 0, store) == 0 {
-                (*overdue, *back_off) = (None, None);
+                (self.overdue[group], self.back_offs[group]) = (None, None);
             } else if ctx.now > at {
-                let past = back_off.filter(|past| !past.is_stale(ctx.now, &timers.back_off));
-                *overdue = None;
-                *back_off = Some(Backoff::after_failure(past, ctx.now, &timers.back_off));
+                self.overdue[group] = None;
+                self.back_off(group, false, ctx);
             }
         }
     }
 
     /// The machines that pods need: of those that would do, the ones they use best.
-    fn best_option(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
+    fn plan(
+        &self,
+        options: &ClusterAutoscaler,
+        groups: &TiVec<MachineDeploymentId, NodeGroup>,
+        store: &Store,
+        ctx: &ClusterCtx<'_>,
+    ) -> Plan {
         let pods: Vec<Demand> = store.unschedulable().map(|(_, pod)| Demand::of(pod, store)).collect();
         if pods.is_empty() {
-            return None;
+            return Plan::nothing(GroupChoice::Idle, groups);
         }
-        let groups = || ctx.spec.machine_deployments.keys();
-        let coming: TiVec<_, u32> = groups().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
+        let ids = || ctx.spec.machine_deployments.keys();
+        let coming: TiVec<_, u32> = ids().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
-        let option = |id: MachineDeploymentId| {
-            let room = ctx.spec.machine_deployments[id].maximum.saturating_sub(store.machines.desired(id));
-            let waits = self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now));
-            let may_grow = room > 0 && !waits && is_healthy(id, store, ctx);
-            may_grow.then(|| estimate(id, room, &pods, &assumed, ctx.spec, store))?
+        if pods.is_empty() {
+            return Plan::nothing(GroupChoice::Idle, groups);
+        }
+        let refused = |id: MachineDeploymentId| match &groups[id] {
+            _ if self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now)) => Some(GroupChoice::BackedOff),
+            group if !is_healthy(id, group.limits.minimum, store, ctx) => Some(GroupChoice::Unhealthy),
+            group if group.limits.maximum <= group.target => Some(GroupChoice::AtMaximum),
+            _ => None,
         };
-        let options: Vec<ScaleUpOption> = groups().filter_map(option).collect();
-        let least = options.iter().map(|more| more.waste).min_by(f64::total_cmp)?;
-        let best: Vec<&ScaleUpOption> = options.iter().filter(|more| more.waste <= least).collect();
-        let mut tie = ctx.draws(Purpose::Tie, TIE).draw(self.scale_ups);
-        Some(*best[tie.below(best.len() as u64) as usize])
+        let refused = ids().map(refused).collect();
+        let (pods, assumed, drawn) = (&pods, &assumed, self.scale_ups);
+        ScaleUp { options, groups, similar: &self.similar, refused, pods, assumed, drawn }.plan(store, ctx)
     }
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.
@@ -145,6 +214,10 @@ impl Autoscaler {
     }
 
     fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
+        if self.changed && options(ctx).is_some() {
+            // What it finds of its groups is recorded, whether pods ask for nodes or not.
+            return Some(self.scans.after(ctx.now));
+        }
         let has_asked = self.overdue.iter().any(Option::is_some);
         if !has_asked && store.unschedulable().next().is_none() && waiting(store).next().is_none() {
             return None;
@@ -163,12 +236,22 @@ impl Autoscaler {
     }
 }
 
+/// Its options, where the scenario has any.
+fn options<'a>(ctx: &'a ClusterCtx<'_>) -> Option<&'a ClusterAutoscaler> {
+    ctx.spec.controllers.cluster_autoscaler.as_ref()
+}
+
+/// How it works where the scenario says nothing of it.
+fn without_options() -> ClusterAutoscaler {
+    ClusterAutoscaler { balance_similar_groups: false, exhausted_at_once: false, ..ClusterAutoscaler::default() }
+}
+
 /// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
-fn take_back(store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+fn take_back(groups: &TiVec<MachineDeploymentId, NodeGroup>, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
     let mut found = false;
-    for (id, group) in ctx.spec.machine_deployments.iter_enumerated() {
+    for (id, group) in groups.iter_enumerated() {
         let late: Vec<MachineId> = late(id, store, ctx).collect();
-        let spare = store.machines.desired(id).saturating_sub(group.minimum);
+        let spare = store.machines.desired(id).saturating_sub(group.limits.minimum);
         let back = spare.min(late.len() as u32);
         if back > 0 {
             late.into_iter().take(back as usize).for_each(|machine| store.machines.get_mut(machine).surplus = true);
@@ -188,9 +271,12 @@ fn waiting(store: &Store) -> impl Iterator<Item = (MachineId, &Machine)> {
     store.machines.machines().filter(move |(_, machine)| waits(machine))
 }
 
-/// Machines of a machine deployment that got no node in time.
+/// Machines of a machine deployment that got no node in time, or of which it sees that they will not.
 fn late(group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = MachineId> {
-    let oldest = |machine: &Machine| ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision;
+    let sees_stock = options(ctx).is_some_and(|options| options.exhausted_at_once);
+    let oldest = move |machine: &Machine| {
+        sees_stock && machine.exhausted || ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision
+    };
     waiting(store).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
 }
 
@@ -206,10 +292,10 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
 }
 
 /// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
-fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+fn is_healthy(id: MachineDeploymentId, minimum: u32, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(ctx.spec.machine_deployments[id].minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+    !too_many(minimum.saturating_sub(ready), nodes().count() as u32, ctx)
 }
 
 impl Autoscaler {
@@ -241,6 +327,7 @@ impl Controller for Autoscaler {
         self.scans = Periodic::new(ctx.now, ctx.spec.timers.autoscaler.scan);
         self.back_offs.fill(None);
         self.overdue.fill(None);
+        self.exhausted.clear();
         (self.changed, self.notified, self.scanned) = (true, true, ctx.now);
     }
 

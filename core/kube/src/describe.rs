@@ -3,7 +3,10 @@
 use crate::cluster::KubeCluster;
 use crate::event::KubeEvent;
 use crate::name::NodeName;
-use crate::record::{HintsFact, KubeRecord, Loss, MachineFact, NodeFact, PodFact, Ready, Reason, Replica, ServerFact, Verb};
+use crate::record::{
+    HintsFact, KubeRecord, Loss, MachineFact, NodeFact, NodeGroupFact, NodeGroupScan, PodFact, Ready, Reason, Replica,
+    ServerFact, Verb,
+};
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
 use crate::share::Share;
@@ -139,6 +142,19 @@ impl KubeRecord {
             Self::Endpoint { service, pod, listed } => {
                 let (pod, service) = (pod.text(cluster), &cluster.services[service].name);
                 format!("{pod} is {} endpoint of Service {service}", if listed { "an" } else { "no longer an" })
+            }
+            Self::NodeGroup(deployment, fact) => {
+                let group = &cluster.machine_deployments[deployment].name;
+                match fact {
+                    NodeGroupFact::Scanned(NodeGroupScan { minimum, maximum, target, launched, choice }) => format!(
+                        "node group {group} has {launched} of {target} nodes, limits {minimum} to {maximum}: {}",
+                        choice.describe()
+                    ),
+                    NodeGroupFact::BackedOff { seconds, exhausted } => {
+                        let why = if exhausted { "the cloud is out of stock" } else { "its nodes are overdue" };
+                        format!("node group {group} is backed off for {seconds} s: {why}")
+                    }
+                }
             }
             Self::Hints(service, fact) => {
                 let service = service_name(&cluster.workloads[service], scenario);

@@ -86,6 +86,8 @@ pub struct Machine {
     pub deletion: Deletion,
     /// It goes first where there are too many.
     pub surplus: bool,
+    /// The cloud was out of stock when it was last asked for it (`ResourceExhausted`).
+    pub exhausted: bool,
 }
 
 impl Machine {

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 48] = bundle![
+static BUNDLED: [Bundled; 55] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -64,6 +64,13 @@ static BUNDLED: [Bundled; 48] = bundle![
     "lb-removed-after-bootstrap",
     "outside-the-cluster-network",
     "upgrade-skew",
+    "gep24-existing-solution",
+    "gep24-lax-greedy",
+    "gep24-backward-compatible",
+    "gep24-burst",
+    "gep24-zone-outage",
+    "kube-proxy-cross-zone",
+    "selector-spread",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -9,7 +9,7 @@ use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, VolumeId, ZoneId};
 use crate::kube::describe::node_name;
 use crate::kube::machine::Phase;
-use crate::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, Ready};
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact, NodeGroupFact, PodFact, Ready};
 use crate::kube::rule::zone_state::ZoneState;
 use crate::kube::share::Share;
 use crate::network::vantage::Extent;
@@ -121,6 +121,9 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         KubeRecord::MachineDeploymentScaled(deployment, _) => {
             (StoryKind::Machine, vec![cluster.machine_deployments[deployment].name.clone()], false)
         }
+        KubeRecord::NodeGroup(deployment, NodeGroupFact::BackedOff { .. }) => {
+            (StoryKind::Machine, vec![cluster.machine_deployments[deployment].name.clone()], false)
+        }
         KubeRecord::ApiAvailability { up, .. } => (StoryKind::Availability, Vec::new(), up),
         KubeRecord::ApiShare { share, .. } => (StoryKind::Availability, Vec::new(), share == Share::ALL),
         KubeRecord::ControllerActive(_, acts) => (StoryKind::Availability, Vec::new(), acts),
@@ -145,9 +148,11 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (kind, vec![name], true)
         }
-        KubeRecord::ApiServer(..) | KubeRecord::ApiShareFrom { .. } | KubeRecord::Hints(..) | KubeRecord::Endpoint { .. } => {
-            return Subject::default();
-        }
+        KubeRecord::ApiServer(..)
+        | KubeRecord::ApiShareFrom { .. }
+        | KubeRecord::Hints(..)
+        | KubeRecord::Endpoint { .. }
+        | KubeRecord::NodeGroup(_, NodeGroupFact::Scanned(_)) => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
 }

@@ -11,8 +11,10 @@ mod cluster;
 mod cost;
 mod cost_tables;
 mod kube;
+mod node_pools;
 mod pending;
 mod refused;
+mod service_traffic;
 mod vantage;
 mod verdict;
 
@@ -26,8 +28,10 @@ pub use cluster::*;
 pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
+pub use node_pools::*;
 pub use pending::*;
 pub use refused::*;
+pub use service_traffic::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -107,9 +111,15 @@ pub struct Report {
     /// Services of clusters without Gardener, cluster by cluster. Not in JSON where there are none.
     #[serde(default)]
     pub services: Vec<ServiceReport>,
+    /// Connections of Services' clients, where the scenario says of any. Not in JSON where there are none.
+    #[serde(default)]
+    pub service_traffic: Vec<ServiceTrafficReport>,
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
+    /// Pools of clusters whose autoscaler has options, with what each scan made of their node groups. Not in JSON where there are none.
+    #[serde(default)]
+    pub node_pools: Vec<NodePoolReport>,
     /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
@@ -317,7 +327,9 @@ impl Report {
                 ("drains", self.drains.is_empty()),
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
+                ("service_traffic", self.service_traffic.is_empty()),
                 ("hints", self.hints.is_empty()),
+                ("node_pools", self.node_pools.is_empty()),
                 ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

@@ -267,6 +267,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Node(..)) => ["nodes"; 2],
         Record::Kube(_, KubeRecord::Zone(..) | KubeRecord::EvictionPaused(_)) => ["zones"; 2],
         Record::Kube(_, KubeRecord::Machine(..) | KubeRecord::MachineDeploymentScaled(..)) => ["machines"; 2],
+        Record::Kube(_, KubeRecord::NodeGroup(..)) => ["node groups"; 2],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Etcd(_))) => ["servers", "connections"],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Stalled(_))) => ["stalls"; 2],
         Record::Kube(_, KubeRecord::ApiServer(..)) => ["servers"; 2],

@@ -281,5 +281,26 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-removed-after-bootstrap", "/faults/2/at", json!("59m"), &[hit, unknown, &new_clients("alt-svc")]);
     let masters = "max(access[cluster=alt-svc][clients=kubelets of control-plane hosts].longest_s)";
     check("lb-removed-after-bootstrap", "/clusters/1/api_access/alternatives", Value::Null, &[masters]);
+    let sizing = |cluster: usize| format!("/clusters/{cluster}/controllers/cluster_autoscaler/sizing");
+    let sizes = |pool: &str, k: usize| format!("node_pools[pool={pool}][0].sizes[{k}]");
+    let surge = "node_pools[pool=no-surge][0].groups[1].max_surge";
+    check("gep24-existing-solution", "/clusters/0/pools/1/rollout/max_surge", json!(2), &[surge]);
+    let useless = "count(pods[ready=false])";
+    check("gep24-existing-solution", &sizing(0), json!("lax_greedy"), &[useless]);
+    check("gep24-lax-greedy", &sizing(0), json!("static"), &[&sizes("four", 0), &sizes("one", 0), &sizes("one", 1)]);
+    check("gep24-backward-compatible", &sizing(0), json!("static"), &[&sizes("one", 0), &sizes("two", 0), &sizes("two", 1)]);
+    check("gep24-backward-compatible", "/cloud/stock/1/count", json!(1), &[&sizes("two", 1), "count(pods[ready=false])"]);
+    let burst = |cluster: &str, field: &str| format!("node_pools[cluster={cluster}][0].{field}");
+    check(
+        "gep24-burst",
+        "/clusters/0/controllers/cluster_autoscaler/count",
+        json!("live"),
+        &[&burst("materialized", "exceeded_by")],
+    );
+    check("gep24-burst", "/clusters/2/controllers/cluster_autoscaler/count", json!("targets"), &[&burst("live", "exceeded_by")]);
+    check("gep24-burst", &sizing(3), json!("static"), &[&burst("backward", "sizes[-1]")]);
+    let moved = "min(recovery[cluster=lax-greedy].ready_s)";
+    check("gep24-zone-outage", &sizing(1), json!("static"), &[moved, &burst("lax-greedy", "exceeded_by")]);
+    check("gep24-zone-outage", "/faults/1/for", json!("3h"), &[moved]);
     check("plain-cluster", "/clusters/0/workloads/0/replicas", json!(1), &["services[service=web].stale_endpoints_s"]);
 }

@@ -170,7 +170,9 @@ impl Machines {
     fn create(&mut self, id: MachineId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let machine = store.machines.get(id).expect("who makes a machine has it");
         let (deployment, created) = (&ctx.spec.machine_deployments[machine.name.deployment], machine.created);
-        match ctx.cloud.create(deployment) {
+        let answer = ctx.cloud.create(deployment);
+        store.machines.set_exhausted(id, answer == Err(CloudAnswer::OutOfStock), ctx.now);
+        match answer {
             Ok(()) => {
                 store.machines.set_phase(id, Phase::Pending, ctx);
                 let done = ctx.now + ctx.spec.timers.machines.create;

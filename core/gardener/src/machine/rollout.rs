@@ -23,7 +23,7 @@ pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &Clus
 
 /// How far the machine deployment's share of its pool may stray from the machines wanted of it.
 pub fn update(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> RollingUpdate {
-    let PoolShare { zone: (zone, zones), maximum, rollout } = ctx.spec.machine_deployments[deployment].pool;
+    let PoolShare { zone: (zone, zones), maximum, rollout, .. } = ctx.spec.machine_deployments[deployment].pool;
     let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
     RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable))
 }

@@ -252,6 +252,7 @@ impl KubeCluster {
                 self.control.remove_host(place, ctx);
                 self.access_changed(ctx);
             }
+            Task::ScaleWorkload(scale) => store.set_desired(scale.workload, scale.replicas),
         }
         self.finish(ctx);
     }

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use crate::reasons::Reasons;
 use crate::record::Reason;
 use crate::rule::affinity::{self, Placed, Pod};
-use crate::rule::labels::Symbol;
+use crate::rule::labels::{Selector, Symbol};
 use crate::rule::resources::{balanced, least_allocated};
+use crate::rule::selector_spread::{self, Candidate};
 use crate::rule::spread::{self, Constraint, Incoming, SchedulerNode, SchedulerPod};
 use crate::rule::volume_zone::{Claim, Volume};
 use crate::rule::{taints, volume_zone};
-use crate::spec::{KubeClusterSpec, Resources, Workload};
+use crate::spec::controllers::DefaultSpreading;
+use crate::spec::{Kind, KubeClusterSpec, Resources, Workload};
 use crate::store::{Node, Pod as PodObject, Store};
 use zonefall_kernel::rng::Draw;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
@@ -221,11 +223,7 @@ fn score(
     candidates: &[usize],
 ) -> Vec<i64> {
     let workload = store.template(demand.workload, spec);
-    let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
-    let defaults = spread::system_defaults(&workload.selector);
-    let constraints = if is_silent { &defaults[..] } else { &workload.prefers };
-    let pods = counted(workload, constraints, spec, store, nodes);
-    let spread = spread::score(&incoming(workload, demand.revision), constraints, !is_silent, &nodes.views, candidates, &pods);
+    let spread = spread_score(demand, spec, store, nodes, candidates);
     let near = affinity::score(&pod(workload), company, &nodes.views, candidates);
     let taints = taints::score(candidates.iter().map(|&node| &nodes.all[node].1.taints[..]), &workload.tolerations);
     let resources = |&node: &usize| {
@@ -233,8 +231,54 @@ fn score(
         let requested = node.requested.plus(&workload.requests);
         (least_allocated(&requested, &node.allocatable) + balanced(&requested, &node.allocatable)) as i64
     };
-    let others = spread.into_iter().zip(near).zip(taints).map(|((spread, near), taints)| 2 * spread + 2 * near + 3 * taints);
+    let others = spread.into_iter().zip(near).zip(taints).map(|((spread, near), taints)| spread + 2 * near + 3 * taints);
     candidates.iter().map(resources).zip(others).map(|(resources, others)| resources + others).collect()
+}
+
+/// Scores for spreading, with their weight: by the pod's own constraints, or by what the scheduler does with pods that have none.
+fn spread_score(demand: Demand, spec: &KubeClusterSpec, store: &Store, nodes: &Nodes<'_>, candidates: &[usize]) -> Vec<i64> {
+    let workload = store.template(demand.workload, spec);
+    let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
+    let options = spec.controllers.kube_scheduler.as_ref();
+    let system = spread::system_defaults(&workload.selector);
+    let constraints = match options.map_or(DefaultSpreading::TopologySpread, |options| options.default_spreading) {
+        _ if !is_silent => &workload.prefers[..],
+        DefaultSpreading::TopologySpread => &system[..],
+        DefaultSpreading::SelectorSpread => return selector_spread_score(demand, spec, store, nodes, candidates),
+        DefaultSpreading::None => return vec![0; candidates.len()],
+    };
+    let pods = counted(workload, constraints, spec, store, nodes);
+    let scores = spread::score(&incoming(workload, demand.revision), constraints, !is_silent, &nodes.views, candidates, &pods);
+    scores.into_iter().map(|score| 2 * score).collect()
+}
+
+/// Fewer pods of the same Services and the same controller score higher. The controller of a Deployment's pods is a `ReplicaSet`, which
+/// selects the pods of one revision.
+fn selector_spread_score(
+    demand: Demand,
+    spec: &KubeClusterSpec,
+    store: &Store,
+    nodes: &Nodes<'_>,
+    candidates: &[usize],
+) -> Vec<i64> {
+    let workload = store.template(demand.workload, spec);
+    let requirements = |selector: &'_ Selector| match selector {
+        Selector::All(all) => all.clone(),
+        Selector::Nothing => Vec::new(),
+    };
+    let services = spec.services.iter().map(|service| &service.pods).filter(|pods| pods.namespace == workload.namespace);
+    let services: Vec<_> = services.map(|pods| requirements(&pods.selector)).collect();
+    let selector =
+        selector_spread::selector(&workload.labels, services.iter().map(Vec::as_slice), &requirements(&workload.selector));
+    let mut pods = vec![0; nodes.all.len()];
+    for (id, _) in store.templates_in(workload.namespace, spec).filter(|(_, other)| selector.selects(&other.labels)) {
+        for (node, terminating, revision) in nodes.places(id, store) {
+            let counts = !terminating && (workload.kind != Kind::Deployment || revision == demand.revision);
+            pods[node] += u64::from(counts);
+        }
+    }
+    let candidate = |&node: &usize| Candidate { pods: pods[node], zone: nodes.all[node].1.labels.get(Symbol::ZONE) };
+    selector_spread::scores(&candidates.iter().map(candidate).collect::<Vec<_>>())
 }
 
 /// Pods that have a node and may count for these constraints.

@@ -13,6 +13,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::proxy::{Conditions, Endpoint, ProxyNode, cluster_endpoints};
 use zonefall_kernel::traced;
 use zonefall_scenario::ids::ZoneId;
 
@@ -206,13 +207,18 @@ pub fn by_zone(hints: &[ZoneId]) -> Counts {
     counts
 }
 
-/// The endpoints that a client in a zone is sent to (`pkg/proxy/topology.go`): those for its zone, if every one has a hint and one is for
-/// its zone; else any.
+/// The endpoints that a client in a zone is sent to, of those that are ready: by the hints of each, as kube-proxy goes by them.
 pub fn reached<T: Copy>(endpoints: &[(T, Option<ZoneId>)], from: ZoneId) -> Vec<T> {
-    let hinted = endpoints.iter().all(|(_, hint)| hint.is_some());
-    let mine = |hint: &Option<ZoneId>| *hint == Some(from);
-    let hinted = hinted && endpoints.iter().any(|(_, hint)| mine(hint));
-    endpoints.iter().filter(|(_, hint)| !hinted || mine(hint)).map(|(endpoint, _)| *endpoint).collect()
+    let ready = Conditions { ready: true, serving: true, terminating: false };
+    let seen = |(_, hint): &(T, Option<ZoneId>)| Endpoint::<ZoneId, ()> {
+        conditions: ready,
+        local: false,
+        zone_hints: hint.iter().copied().collect(),
+        node_hints: Vec::new(),
+    };
+    let seen: Vec<_> = endpoints.iter().map(seen).collect();
+    let node = ProxyNode { node: (), zone: Some(from), prefers_same_node: false };
+    cluster_endpoints(&node, &seen).into_iter().map(|place| endpoints[place].0).collect()
 }
 
 /// Whether a Service whose hints stand so must be looked at anew, because a zone has too few for its share of the CPUs.

@@ -5,10 +5,13 @@ pub mod budget;
 pub mod fairness;
 pub mod hints;
 pub mod leader_election;
+pub mod proxy;
 pub mod resources;
 pub mod rollout;
+pub mod selector_spread;
 pub mod spread;
 pub mod taints;
+pub mod traffic_distribution;
 pub mod volume_zone;
 pub mod zone_state;
 

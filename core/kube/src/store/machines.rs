@@ -61,8 +61,9 @@ impl MachineTables {
     fn insert(&mut self, name: MachineName, phase: Phase, vm: Vm, now: Time) -> MachineId {
         let id = MachineId(self.made);
         self.made += 1;
-        let (unready, deletion, surplus) = (None, Deletion::Status, false);
-        self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, surplus });
+        let (unready, deletion) = (None, Deletion::Status);
+        let (surplus, exhausted) = (false, false);
+        self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, surplus, exhausted });
         id
     }
 
@@ -158,6 +159,15 @@ impl MachineTables {
             let name = machine.name;
             ctx.record(KubeRecord::Machine(name, MachineFact::Phase(phase)));
             self.touch(name.deployment, ctx.now);
+        }
+    }
+
+    /// Whether the cloud is out of stock of a machine.
+    pub fn set_exhausted(&mut self, id: MachineId, exhausted: bool, now: Time) {
+        let machine = self.get_mut(id);
+        if std::mem::replace(&mut machine.exhausted, exhausted) != exhausted {
+            let deployment = machine.name.deployment;
+            self.touch(deployment, now);
         }
     }
 

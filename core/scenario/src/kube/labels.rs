@@ -60,6 +60,11 @@ impl Labels {
         self.0.iter().find(|(own, _)| *own == key).map(|(_, value)| *value)
     }
 
+    /// Keys and values.
+    pub fn iter(&self) -> impl Iterator<Item = (Symbol, Symbol)> {
+        self.0.iter().copied()
+    }
+
     /// Sets a key's value.
     pub fn set(&mut self, key: Symbol, value: Symbol) {
         match self.0.iter_mut().find(|(own, _)| *own == key) {

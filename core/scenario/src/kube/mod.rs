@@ -1,5 +1,6 @@
 //! Kubernetes as a scenario has it: names resolved, nothing left that could be invalid.
 
+pub mod autoscaler;
 pub mod balancers;
 pub mod capacity;
 pub mod controllers;
@@ -36,9 +37,9 @@ use int_or_percent::IntOrPercent;
 use labels::{Labels, NodeAffinity, Selector, Symbol};
 use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
-use routing::Routing;
+use routing::{Routing, ServiceTraffic, TrafficDistribution, TrafficPolicy};
 use taints::{Effect, Match, Taint, Toleration};
-pub use task::{Operation, Task};
+pub use task::{Operation, Task, WorkloadScale};
 pub use timers::Timers;
 use zonefall_kernel::time::Duration;
 
@@ -161,6 +162,12 @@ pub struct Service {
     pub name: String,
     /// Its pods.
     pub pods: PodSelector,
+    /// Which of them clients are sent to first.
+    pub distribution: Option<TrafficDistribution>,
+    /// How far traffic of its clients goes.
+    pub policy: TrafficPolicy,
+    /// What its clients do, where the report follows it.
+    pub traffic: Option<ServiceTraffic>,
 }
 
 /// A `PodDisruptionBudget` of whatever pods its selector means.
@@ -263,6 +270,8 @@ pub struct MachineDeployment {
 pub struct PoolShare {
     /// Which of its zones the machine deployment is in, and of how many.
     pub zone: (u32, u32),
+    /// Machines it has at least.
+    pub minimum: u32,
     /// Machines it has at most.
     pub maximum: u32,
     /// How far a roll-out may stray from its number of machines.

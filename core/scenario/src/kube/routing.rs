@@ -1,6 +1,8 @@
-//! Which endpoint of a Service in a seed its clients are sent to.
+//! Which endpoint of a Service its clients are sent to.
 
 use serde::{Deserialize, Serialize};
+
+use super::PodSelector;
 
 /// How a seed sends clients to endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,4 +29,40 @@ pub enum ApiToEtcd {
     /// The one on its own host. Not for pods: a cluster without Gardener says so of the API servers on its hosts.
     #[serde(skip)]
     Local,
+}
+
+/// What a Service asks for (`spec.trafficDistribution`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrafficDistribution {
+    /// Endpoints in the client's zone, if there are any (`PreferSameZone`; its older name is `PreferClose`).
+    #[serde(rename = "prefer_same_zone", alias = "prefer_close")]
+    SameZone,
+    /// Endpoints on the client's node, if there are any, then those in its zone (`PreferSameNode`).
+    #[serde(rename = "prefer_same_node")]
+    SameNode,
+}
+
+/// How far traffic of clients in the cluster goes (`spec.internalTrafficPolicy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrafficPolicy {
+    /// To any endpoint.
+    #[default]
+    Cluster,
+    /// To endpoints on the client's own node alone.
+    Local,
+}
+
+/// Connections that the clients of a Service open. kube-proxy chooses an endpoint for each of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServiceTraffic {
+    /// The clients: pods that serve.
+    pub clients: PodSelector,
+    /// Connections per second that each client opens.
+    pub per_s: f64,
+    /// Bytes that each connection carries, in both directions together.
+    pub bytes: u64,
+    /// Connections per second that an endpoint serves; `None`: any number.
+    pub capacity_per_s: Option<f64>,
 }

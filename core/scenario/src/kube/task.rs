@@ -31,6 +31,19 @@ pub enum Task {
     AddHost(u32),
     /// Stop them (`kubeadm reset`).
     RemoveHost(u32),
+    /// Change how many pods of a workload are wanted (`kubectl scale`).
+    ScaleWorkload(WorkloadScale),
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, AddHost(place) = 3, RemoveHost(place) = 4 } }
+traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, ScaleWorkload(scale) = 3, AddHost(place) = 4, RemoveHost(place) = 5 } }
+
+/// Another size of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkloadScale {
+    /// The workload.
+    pub workload: WorkloadId,
+    /// Pods wanted of it.
+    pub replicas: u32,
+}
+
+traced! { struct WorkloadScale { workload, replicas } }

@@ -25,6 +25,7 @@ mod remove_control_plane_node;
 mod remove_member;
 mod roll_component;
 mod roll_pool;
+mod scale_workload;
 mod set_failure_tolerance;
 
 use schemars::JsonSchema;
@@ -139,6 +140,8 @@ operations! {
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.
         "roll a pool" RollPool(roll_pool) -> RollMachines,
+        /// Change the number of pods of a workload (`kubectl scale`).
+        "scale a workload" ScaleWorkload(scale_workload) -> ScaleWorkload,
         /// Add a host to the control plane of a cluster without Gardener: `timers.control_plane_start` later it runs an API server and the
         /// components of the others. Load balancers take it for a new target at once. Its member of etcd is another operation's
         /// (`add_member`): with `api_to_etcd` of `local` the API server serves nothing without one. The host becomes no node of the cluster.

@@ -8,10 +8,10 @@ use super::{
     RawSystem, RawTimers, RawUsage,
 };
 use crate::kube::controllers::Controllers;
-use crate::kube::routing::ApiToEtcd;
+use crate::kube::routing::{ApiToEtcd, TrafficDistribution, TrafficPolicy};
 use crate::kube::{Component, UnhealthyPods};
 use crate::units::int_or_percent::IntOrPercent;
-use crate::units::{Name, Span};
+use crate::units::{Name, Rate, Size, Span};
 use zonefall_kernel::time::Duration;
 
 /// A Kubernetes cluster of its own, as kubeadm or OpenShift set it up: hosts of a control plane, each with an API server, its controllers
@@ -92,13 +92,53 @@ pub struct RawCluster {
 }
 
 /// A Service: a name for pods. Its endpoints are those that are ready as the API has it, listed after the API's latency.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawService {
     /// Its name.
     pub name: Name,
     /// Selector of its pods, by their labels: `app=web`.
     #[schemars(length(max = 4_000))]
     pub pods: String,
+    /// Which of its endpoints clients are sent to first (`trafficDistribution`).
+    #[serde(default)]
+    #[schemars(extend("x-default" = "each endpoint alike", "x-source" = "kubernetes: kube-proxy chooses one for each connection"))]
+    pub traffic_distribution: Option<TrafficDistribution>,
+    /// How far traffic of clients in the cluster goes (`internalTrafficPolicy`).
+    #[serde(default)]
+    #[schemars(extend("x-source" = "kubernetes: Cluster"))]
+    pub internal_traffic_policy: TrafficPolicy,
+    /// Connections of its clients: the report says how many of them leave their zone, what that costs, and how endpoints are loaded.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "none that is counted", "x-source" = "what workloads send to each other is theirs"))]
+    pub traffic: Option<RawServiceTraffic>,
+}
+
+/// Connections of a Service's clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RawServiceTraffic {
+    /// Selector of the pods that are its clients, by their labels: `app=web`.
+    #[schemars(length(max = 4_000))]
+    pub clients: String,
+    /// Connections that each client opens.
+    #[serde(default = "ten_per_second")]
+    #[schemars(extend("x-min" = "1/d", "x-max" = "1000000/s", "x-source" = "assumed"))]
+    pub connections: Rate,
+    /// Bytes that each connection carries, in both directions together.
+    #[serde(default = "ten_kib")]
+    #[schemars(extend("x-max" = "1TiB", "x-source" = "assumed"))]
+    pub bytes: Size,
+    /// Connections that an endpoint serves: where more arrive, a queue builds.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1/d", "x-max" = "1000000/s", "x-default" = "any number", "x-source" = "without it no endpoint is overloaded"))]
+    pub endpoint_capacity: Option<Rate>,
+}
+
+fn ten_per_second() -> Rate {
+    Rate::per_second(10)
+}
+
+fn ten_kib() -> Size {
+    Size(10 << 10)
 }
 
 /// A `PodDisruptionBudget`: how many of some pods must stay when pods are evicted. A pod that several budgets select cannot be evicted.

@@ -178,6 +178,10 @@ pub struct RawPool {
     /// Maximum number of machines, in all zones together.
     #[schemars(range(max = 20_000))]
     pub maximum: u32,
+    /// Number of machines at the start of the run, in all zones together.
+    #[serde(default)]
+    #[schemars(range(max = 4_000), extend("x-default" = "`minimum`", "x-source" = "gardener: the worker actuator makes as many"))]
+    pub start: Option<u32>,
     /// Size of each machine.
     #[serde(default)]
     pub machine: RawMachine,

@@ -137,6 +137,18 @@ fn clusters_without_gardener() {
     );
     let seed = json!([{"name": "plain", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 1, "maximum": 1}]}]);
     assert!(errors_of_plain("/seeds", seed).starts_with("clusters[0].name: expected a name that no seed has; found \"plain\""));
+    check(
+        "/operations/0",
+        json!({"at": "90m", "scale_workload": {"cluster": "plain", "workload": "wep", "replicas": 3}}),
+        "operations[0].scale_workload.workload: expected the name of a workload (did you mean \"web\"?); found \"wep\"",
+    );
+    check("/operations/0", json!({"at": "90m", "scale_workload": {"cluster": "plain", "workload": "web", "replicas": 0}}), "");
+    check(
+        "/clusters/0/controllers",
+        json!({"cluster_autoscaler": {"sizing": "lax_greedy"}}),
+        "clusters[0].controllers.cluster_autoscaler: expected `cluster_autoscaler` among the components: nothing else reads them; found options",
+    );
+    check("/clusters/0/pools/0/start", json!(7), "clusters[0].pools[0].start: expected at most `maximum`, 6; found 7");
     let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
     assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));
 }

@@ -10,12 +10,14 @@ use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::{Selector, Symbol};
+use crate::kube::routing::ServiceTraffic;
 use crate::kube::taints::{Effect, Taint};
 use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Members, Names, SymbolTable, Topology, quoted};
 use crate::operation::RawOperationKind;
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
 use crate::topology::Node;
+use crate::units::Rate;
 use crate::units::int_or_percent::IntOrPercent;
 
 /// Namespace of workloads and budgets.
@@ -56,6 +58,10 @@ pub(super) fn validate(
         if has(RawLeased::ClusterAutoscaler) && !has(RawLeased::MachineControllerManager) {
             let expected = "`machine_controller_manager` with it: nothing else makes the machines";
             ctx.error(&format!("{path}.components"), "cluster_autoscaler alone", expected);
+        }
+        if cluster.controllers.cluster_autoscaler.is_some() && !has(RawLeased::ClusterAutoscaler) {
+            let expected = "`cluster_autoscaler` among the components: nothing else reads them";
+            ctx.error(&format!("{path}.controllers.cluster_autoscaler"), "options", expected);
         }
         for (c, component) in cluster.components.iter().enumerate() {
             if cluster.components[..c].contains(component) {
@@ -171,9 +177,9 @@ fn static_pods(components: &[RawLeased]) -> impl Iterator<Item = Resources> {
     [server, etcd].into_iter().chain(components.iter().filter_map(of_component))
 }
 
-/// The pods that a field `pods` selects.
-fn pods(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> PodSelector {
-    let selector = Selector::All(requirements(ctx, symbols, &format!("{path}.pods"), text));
+/// The pods that the field at `path` selects.
+fn selected(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> PodSelector {
+    let selector = Selector::All(requirements(ctx, symbols, path, text));
     PodSelector { namespace: symbols.symbol(NAMESPACE), selector }
 }
 
@@ -183,7 +189,19 @@ fn services(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: 
     let mut service = |(k, raw): (usize, &RawService)| {
         let path = format!("{path}.services[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
-        Service { name: raw.name.to_string(), pods: pods(ctx, symbols, &path, &raw.pods) }
+        let traffic = raw.traffic.as_ref().map(|raw| ServiceTraffic {
+            clients: selected(ctx, symbols, &format!("{path}.traffic.clients"), &raw.clients),
+            per_s: raw.connections.as_per_second(),
+            bytes: raw.bytes.0,
+            capacity_per_s: raw.endpoint_capacity.map(Rate::as_per_second),
+        });
+        Service {
+            name: raw.name.to_string(),
+            pods: selected(ctx, symbols, &format!("{path}.pods"), &raw.pods),
+            distribution: raw.traffic_distribution,
+            policy: raw.internal_traffic_policy,
+            traffic,
+        }
     };
     raw.iter().enumerate().map(&mut service).collect()
 }
@@ -195,7 +213,7 @@ fn budgets(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, raw: &
     for (k, raw) in raw.iter().enumerate() {
         let path = format!("{path}.budgets[{k}]");
         names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
-        let pods = pods(ctx, symbols, &path, &raw.pods);
+        let pods = selected(ctx, symbols, &format!("{path}.pods"), &raw.pods);
         for (field, limit) in [("max_unavailable", raw.max_unavailable), ("min_available", raw.min_available)] {
             if let Some(share @ IntOrPercent::Percent(101..)) = limit {
                 ctx.error(&format!("{path}.{field}"), quoted(share), "at most 100%");

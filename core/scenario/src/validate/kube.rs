@@ -258,6 +258,12 @@ impl Builder<'_, '_> {
                 let expected = format!("at most `maximum`, {}", pool.maximum);
                 self.ctx.error(&format!("{path}.minimum"), pool.minimum.to_string(), expected);
             }
+            if let Some(start) = pool.start
+                && start > pool.maximum
+            {
+                let expected = format!("at most `maximum`, {}", pool.maximum);
+                self.ctx.error(&format!("{path}.start"), start.to_string(), expected);
+            }
             let own = zones_of(self.ctx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.topology);
             let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
             let first = site.cluster.machine_deployments.len();
@@ -274,6 +280,7 @@ impl Builder<'_, '_> {
                     maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
                         zone: (k as u32, zones.len() as u32),
+                        minimum: pool.minimum,
                         maximum: pool.maximum,
                         rollout: pool.rollout.rollout(),
                     },
@@ -343,9 +350,9 @@ impl Builder<'_, '_> {
     fn made(&mut self, pools: &[(usize, Vec<ZoneId>)], site: &mut ClusterDraft) {
         let place = format!("{}.name", self.path);
         for (pool, (first, zones)) in self.raw.pools.iter().zip(pools) {
-            for deployment in (*first..first + zones.len()).map(MachineDeploymentId::from) {
-                let count = if is_given(self.raw, pool) { 0 } else { site.cluster.machine_deployments[deployment].minimum };
-                for k in 0..count {
+            let start = if is_given(self.raw, pool) { 0 } else { pool.start.unwrap_or(pool.minimum) };
+            for (z, deployment) in (0..).zip((*first..first + zones.len()).map(MachineDeploymentId::from)) {
+                for k in 0..over_zones(z, start, zones.len() as u32) {
                     let machine = MachineName::made(deployment, k);
                     self.node(&place, machine.text(&site.cluster), machine, site);
                 }

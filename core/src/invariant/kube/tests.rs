@@ -85,7 +85,7 @@ fn scenario() -> Scenario {
     let node = |k: u32| NodeSpec { node: NodeId(k as u16), template: template(k), machine: Some(machine(0, k)) };
     let deployment = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
-        let pool = PoolShare { zone: (0, 1), maximum: 3, rollout: Rollout::default() };
+        let pool = PoolShare { zone: (0, 1), minimum: 0, maximum: 3, rollout: Rollout::default() };
         MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };

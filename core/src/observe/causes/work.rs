@@ -246,6 +246,7 @@ impl Causes {
             Task::RollComponent(workload) => workload == pod.workload,
             Task::DrainNode(key) => node == Some(NodeName::Given(key)),
             Task::RollMachines(of) => deployment == Some(of),
+            Task::ScaleWorkload(scale) => scale.workload == pod.workload,
             // No pod's.
             Task::AddHost(_) | Task::RemoveHost(_) => false,
         };
@@ -262,6 +263,9 @@ impl Causes {
             Some(Task::RollComponent(workload)) => format!("the rollout of {} {done} {pod}", spec.workloads[workload].name),
             Some(Task::DrainNode(node)) => {
                 format!("the drain of {} {done} {pod}", self.scenario.nodes[spec.nodes[node].node].name)
+            }
+            Some(Task::ScaleWorkload(scale)) => {
+                format!("the scaling of {} {done} {pod}", spec.workloads[scale.workload].name)
             }
             Some(Task::RollMachines(of)) => format!("the roll of {} {done} {pod}", spec.machine_deployments[of].name),
         };

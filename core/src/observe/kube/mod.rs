@@ -6,11 +6,13 @@ pub mod drains;
 pub mod failback;
 pub mod hints;
 pub mod migrations;
+pub mod node_pools;
 pub mod objects;
 pub mod orphaned_containers;
 pub mod pending;
 pub mod recovery;
 mod rows;
+pub mod service_traffic;
 pub mod services;
 pub mod serving;
 
@@ -30,8 +32,8 @@ use crate::observe::Observer;
 use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
-    ServiceReport, length,
+    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, NodePoolReport, OrphanedContainerReport,
+    RecoveryReport, ServiceReport, ServiceTrafficReport, length,
 };
 use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
@@ -56,8 +58,12 @@ pub struct Kube {
     pub migrations: migrations::Migrations,
     /// Services of clusters without Gardener.
     pub services: services::Services,
+    /// Connections of Services' clients.
+    pub service_traffic: service_traffic::Flows,
     /// Topology hints of Services.
     pub hints: hints::Hints,
+    /// Node groups of pools.
+    pub node_pools: node_pools::NodePools,
 }
 
 impl Kube {
@@ -65,9 +71,22 @@ impl Kube {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
+        let (node_pools, service_traffic) = (node_pools::NodePools::new(scenario), service_traffic::Flows::new(scenario));
         let scenario = Arc::clone(scenario);
-        let mut kube =
-            Self { scenario, apis, orphaned_containers, serving, recovery, counts, drains, migrations, services, hints };
+        let mut kube = Self {
+            scenario,
+            apis,
+            orphaned_containers,
+            serving,
+            recovery,
+            counts,
+            drains,
+            migrations,
+            services,
+            hints,
+            node_pools,
+            service_traffic,
+        };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -105,9 +124,19 @@ impl Kube {
         self.services.rows(now, &self.scenario)
     }
 
+    /// Connections of Services' clients, as they stand `now`.
+    pub fn service_traffic(&self, now: Time) -> Vec<ServiceTrafficReport> {
+        self.service_traffic.rows(now, &self.scenario)
+    }
+
     /// While Services had topology hints, where any asks for them.
     pub fn hints(&self, now: Time) -> Vec<HintsReport> {
         self.hints.rows(now, &self.scenario)
+    }
+
+    /// Pools of clusters whose autoscaler has options.
+    pub fn node_pools(&self, now: Time) -> Vec<NodePoolReport> {
+        self.node_pools.rows(now, &self.scenario)
     }
 
     /// Each cluster's API, in the order of the scenario.
@@ -186,8 +215,10 @@ impl Observer for Kube {
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
         self.services.record(at, *cluster, fact, &self.serving);
+        self.service_traffic.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.drains.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);
+        self.node_pools.record(at, *cluster, fact, &self.scenario);
     }
 }

@@ -96,6 +96,12 @@ impl Serving {
         pods.map(move |name| (*name, self.pods.get(&(cluster, *name)).is_some_and(|pod| pod.ready)))
     }
 
+    /// The pods of a workload that serve, and the node of each.
+    pub fn serving_pods(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = (PodName, NodeName)> {
+        let all = self.pods.iter().filter(move |((of, name), _)| *of == cluster && name.workload == workload);
+        all.filter_map(move |((_, name), pod)| Some((*name, pod.node.filter(|_| self.serves(cluster, *name))?)))
+    }
+
     /// The node of a pod.
     pub fn node_of(&self, cluster: KubeClusterId, pod: PodName) -> Option<NodeName> {
         self.pods.get(&(cluster, pod))?.node

@@ -17,7 +17,7 @@ use crate::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, Scenario, ZoneP
 use crate::sim::Stepping;
 
 /// Pods of which a node takes one.
-fn large(app: u32, replicas: u32) -> Workload {
+pub(super) fn large(app: u32, replicas: u32) -> Workload {
     let requests = Resources { cpu_milli: 6_000, memory: 1 << 30, pods: 1 };
     Workload { requests, ..workload("large", app, replicas) }
 }
@@ -28,7 +28,7 @@ fn in_zone(zone: u32, workload: Workload) -> Workload {
     Workload { affinity: NodeAffinity(vec![vec![here]]), ..workload }
 }
 
-fn scaled(seen: &Seen) -> Vec<(Time, MachineDeploymentId, u32)> {
+pub(super) fn scaled(seen: &Seen) -> Vec<(Time, MachineDeploymentId, u32)> {
     let scaled = |(at, record): &(Time, KubeRecord)| match record {
         KubeRecord::MachineDeploymentScaled(deployment, desired) => Some((*at, *deployment, *desired)),
         _ => None,

@@ -25,7 +25,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
         if cluster.machine_deployments.last().is_none_or(|deployment| deployment.zone != zone) {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
-            let pool = PoolShare { zone: (0, 1), maximum, rollout };
+            let pool = PoolShare { zone: (0, 1), minimum: 0, maximum, rollout };
             cluster.machine_deployments.push(MachineDeployment { name, zone, template, minimum: 0, maximum, pool, stock: None });
         }
         cluster.machine_deployments.last_mut().unwrap().minimum += 1;

@@ -21,7 +21,7 @@ use crate::scenario::{Fault, FaultTarget, NodeCrash, Scenario};
 use crate::simulate;
 
 /// `scenario` with this asked for at so many seconds.
-fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
+pub(super) fn asked(mut scenario: Scenario, second: u64, task: Task) -> Scenario {
     scenario.kube.operations.push(Operation { at: at(second), cluster: KUBE_CLUSTER, task });
     scenario
 }

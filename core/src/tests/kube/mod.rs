@@ -16,6 +16,7 @@ mod hostile;
 mod late;
 mod machines;
 mod maintenance;
+mod node_groups;
 mod pending;
 mod rollouts;
 mod scheduling;

@@ -92,6 +92,16 @@ impl Cluster {
                 file["use"].as_object_mut().expect("fields").remove("nodes");
             }
         }
+        if file["components"].as_array().is_some_and(|all| all.iter().any(|one| one == "cluster_autoscaler")) && dice.percent(70)
+        {
+            let options = json!({
+                "sizing": dice.pick(&["static", "lax_greedy", "backward_compatible"]),
+                "count": dice.pick(&["materialized", "targets", "live"]),
+                "balance_similar_groups": dice.percent(70),
+                "exhausted_at_once": dice.percent(70),
+            });
+            file["controllers"] = json!({"cluster_autoscaler": options});
+        }
         file
     }
 
@@ -128,7 +138,10 @@ impl Cluster {
     fn operations(&self, length: u64, dice: &mut Dice) -> Vec<Value> {
         let mut operations = Vec::new();
         for _ in 0..dice.below(3) {
-            let mut operation = match dice.below(3) {
+            let mut operation = match dice.below(4) {
+                3 => {
+                    json!({"scale_workload": {"cluster": NAME, "workload": dice.pick(&["web", "db"]), "replicas": dice.below(12)}})
+                }
                 0 => json!({"roll_component": {"cluster": NAME, "component": dice.pick(&["web", "db"])}}),
                 1 if self.has_machines => json!({"roll_pool": {"cluster": NAME, "pool": "cpu"}}),
                 _ => json!({"drain_node": {"cluster": NAME, "node": self.host(dice)}}),

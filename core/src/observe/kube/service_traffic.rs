@@ -1,0 +1,228 @@
+//! Connections of Services' clients, as the kube-proxy of each client's node spreads them over endpoints.
+//!
+//! ```text
+//!  clients that serve x connections each --kube-proxy of the node: any of its endpoints alike--> load of each endpoint --> queues
+//! ```
+//!
+//! Rates are constant between changes of clients and endpoints, so that all of it is arithmetic.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::serving::Serving;
+use crate::ids::{KubeClusterId, ServiceId, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::name::{NodeName, PodName};
+use crate::kube::record::KubeRecord;
+use crate::kube::rule::proxy::{Conditions, Endpoint, ProxyNode, Service, TrafficPolicy, categorize};
+use crate::kube::rule::traffic_distribution::{self, Hints};
+use crate::kube::spec::KubeClusterSpec;
+use crate::kube::spec::routing::ServiceTraffic;
+use crate::report::{ServiceTrafficReport, ZoneFlowReport};
+use crate::scenario::Scenario;
+use crate::scenario::prices::PriceKind;
+
+/// Seconds of a month of 730 hours.
+const MONTH_S: f64 = 730.0 * 3_600.0;
+
+/// Follows the Services of which the scenario says what their clients do.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    /// Shared with clones as long as neither changes them.
+    flows: Arc<BTreeMap<(KubeClusterId, ServiceId), Flow>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    listed: BTreeMap<PodName, Load>,
+    since: Time,
+    /// Connections per second that find no endpoint, and by the zones of client and endpoint.
+    refused_per_s: f64,
+    zones_per_s: BTreeMap<(ZoneId, ZoneId), f64>,
+    /// The same in all.
+    refused: f64,
+    zones: BTreeMap<(ZoneId, ZoneId), f64>,
+    /// The greatest load of an endpoint, as a multiple of an even share: now, and ever.
+    load: f64,
+    greatest_load: f64,
+    overloaded_s: f64,
+    longest_queue: f64,
+}
+
+/// An endpoint's connections.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    per_s: f64,
+    queued: f64,
+}
+
+impl Flows {
+    /// All of them, of which none has been looked at yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let mut flows = BTreeMap::new();
+        for (cluster, spec) in scenario.kube.clusters.iter_enumerated() {
+            let followed = spec.services.iter_enumerated().filter(|(_, service)| service.traffic.is_some());
+            flows.extend(followed.map(|(service, _)| ((cluster, service), Flow::default())));
+        }
+        Self { flows: Arc::new(flows) }
+    }
+
+    /// Takes note of a record, after `serving` has.
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving, scenario: &Scenario) {
+        let changes = matches!(record, KubeRecord::Pod(..) | KubeRecord::Node(..) | KubeRecord::Endpoint { .. });
+        if self.flows.is_empty() || !changes {
+            return;
+        }
+        let spec = &scenario.kube.clusters[cluster];
+        for ((of, id), flow) in Arc::make_mut(&mut self.flows) {
+            let service = &spec.services[*id];
+            let Some(traffic) = service.traffic.as_ref().filter(|_| *of == cluster) else { continue };
+            flow.pass(at, traffic);
+            match *record {
+                KubeRecord::Endpoint { service, pod, listed: true } if service == *id => {
+                    flow.listed.insert(pod, Load::default());
+                }
+                KubeRecord::Endpoint { service, pod, listed: false } if service == *id => drop(flow.listed.remove(&pod)),
+                _ => {}
+            }
+            flow.spread(cluster, *id, traffic, serving, scenario);
+        }
+    }
+
+    /// All of it as it stands `now`, in the order of the scenario.
+    pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<ServiceTrafficReport> {
+        self.flows.iter().map(|((cluster, id), flow)| flow.clone().row(*cluster, *id, now, scenario)).collect()
+    }
+}
+
+impl Flow {
+    /// Takes account of the time up to `now`.
+    fn pass(&mut self, now: Time, traffic: &ServiceTraffic) {
+        let passed_s = now.since(std::mem::replace(&mut self.since, now)).as_nanos() as f64 / 1e9;
+        if passed_s > 0.0 {
+            self.greatest_load = self.greatest_load.max(self.load);
+        }
+        self.refused += self.refused_per_s * passed_s;
+        for (zones, per_s) in &self.zones_per_s {
+            *self.zones.entry(*zones).or_default() += per_s * passed_s;
+        }
+        let Some(capacity) = traffic.capacity_per_s else { return };
+        let mut overloaded = false;
+        for load in self.listed.values_mut() {
+            overloaded |= load.per_s > capacity;
+            load.queued = (load.queued + (load.per_s - capacity) * passed_s).max(0.0);
+            self.longest_queue = self.longest_queue.max(load.queued);
+        }
+        self.overloaded_s += if overloaded { passed_s } else { 0.0 };
+    }
+
+    /// Spreads the connections of each client over the endpoints that the kube-proxy of its node uses.
+    fn spread(
+        &mut self,
+        cluster: KubeClusterId,
+        id: ServiceId,
+        traffic: &ServiceTraffic,
+        serving: &Serving,
+        scenario: &Scenario,
+    ) {
+        let spec = &scenario.kube.clusters[cluster];
+        let service = &spec.services[id];
+        let zone = |node| zone_of(node, spec, scenario);
+        // An endpoint whose pod has no node any more is reached nowhere.
+        let places: Vec<(PodName, NodeName)> =
+            self.listed.keys().filter_map(|pod| Some((*pod, serving.node_of(cluster, *pod)?))).collect();
+        let endpoint = |(_, node): &(PodName, NodeName)| Endpoint {
+            conditions: Conditions { ready: true, serving: true, terminating: false },
+            local: false,
+            zone_hints: hints(service.distribution, *node, zone(*node)).zones,
+            node_hints: hints(service.distribution, *node, zone(*node)).nodes,
+        };
+        let mut endpoints: Vec<Endpoint<ZoneId, NodeName>> = places.iter().map(endpoint).collect();
+        let clients = spec.workloads.iter_enumerated().filter(|(_, workload)| traffic.clients.selects(workload));
+        let mut per_node: BTreeMap<NodeName, u32> = BTreeMap::new();
+        for (_, node) in clients.flat_map(|(workload, _)| serving.serving_pods(cluster, workload)) {
+            *per_node.entry(node).or_default() += 1;
+        }
+        self.listed.values_mut().for_each(|load| load.per_s = 0.0);
+        (self.refused_per_s, self.zones_per_s) = (0.0, BTreeMap::new());
+        let mut all = 0.0;
+        for (node, count) in per_node {
+            let opened = f64::from(count) * traffic.per_s;
+            endpoints.iter_mut().zip(&places).for_each(|(endpoint, (_, own))| endpoint.local = *own == node);
+            let proxy = ProxyNode { node, zone: Some(zone(node)), prefers_same_node: true };
+            let used = categorize(&proxy, Service { internal: service.policy, external: None }, &endpoints);
+            let used = if service.policy == TrafficPolicy::Local { used.local } else { used.cluster }.unwrap_or_default();
+            if used.is_empty() {
+                self.refused_per_s += opened;
+                continue;
+            }
+            all += opened;
+            let share = opened / used.len() as f64;
+            for place in used {
+                let (pod, to) = places[place];
+                *self.zones_per_s.entry((zone(node), zone(to))).or_default() += share;
+                self.listed.get_mut(&pod).expect("it is listed").per_s += share;
+            }
+        }
+        let even = all / places.len().max(1) as f64;
+        let greatest = self.listed.values().map(|load| load.per_s).fold(0.0, f64::max);
+        self.load = if even > 0.0 { greatest / even } else { 0.0 };
+    }
+
+    fn row(mut self, cluster: KubeClusterId, id: ServiceId, now: Time, scenario: &Scenario) -> ServiceTrafficReport {
+        let spec = &scenario.kube.clusters[cluster];
+        let service = &spec.services[id];
+        let traffic = service.traffic.as_ref().expect("it is followed because it has some");
+        self.pass(now, traffic);
+        let found: f64 = self.zones.values().sum();
+        let crossing =
+            self.zones.iter().filter(|((from, to), _)| from != to).fold(0.0, |sum, (_, connections)| sum + connections);
+        let seconds = now.as_nanos() as f64 / 1e9;
+        let per_month = if seconds > 0.0 { MONTH_S / seconds } else { 0.0 };
+        let gb = crossing * traffic.bytes as f64 / 1e9 * per_month;
+        let usd = scenario.prices.providers.iter().filter_map(|provider| {
+            let price = |kind| provider.only(kind).map(|price| price.usd);
+            let both = price(PriceKind::CrossZoneOut)? + price(PriceKind::CrossZoneIn).unwrap_or(0.0);
+            Some((provider.name.clone(), gb * both))
+        });
+        let zone = |zone: ZoneId| scenario.zones[zone].name.clone();
+        let flow = |((from, to), connections): (&(ZoneId, ZoneId), &f64)| ZoneFlowReport {
+            from: zone(*from),
+            to: zone(*to),
+            connections: *connections,
+        };
+        ServiceTrafficReport {
+            cluster: spec.name.clone(),
+            service: service.name.clone(),
+            connections: found + self.refused,
+            refused: self.refused,
+            cross_zone_percent: if found > 0.0 { 100.0 * crossing / found } else { 0.0 },
+            zones: self.zones.iter().map(flow).collect(),
+            cross_zone_gb_per_month: gb,
+            usd_per_month: usd.collect::<IndexMap<_, _>>(),
+            greatest_load: self.greatest_load,
+            overloaded_s: self.overloaded_s,
+            longest_queue: self.longest_queue,
+        }
+    }
+}
+
+/// Hints that an endpoint on a node has.
+fn hints(
+    distribution: Option<traffic_distribution::TrafficDistribution>,
+    node: NodeName,
+    zone: ZoneId,
+) -> Hints<ZoneId, NodeName> {
+    let none = Hints { zones: Vec::new(), nodes: Vec::new() };
+    let endpoint = traffic_distribution::Endpoint { node: Some(node), zone: Some(zone), ready: true, hints: none };
+    traffic_distribution::hints(distribution, &endpoint)
+}
+
+fn zone_of(node: NodeName, spec: &KubeClusterSpec, scenario: &Scenario) -> ZoneId {
+    match node {
+        NodeName::Given(key) => scenario.nodes[spec.nodes[key].node].zone,
+        NodeName::Machine(machine) => spec.machine_deployments[machine.deployment].zone,
+    }
+}
