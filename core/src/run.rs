@@ -224,6 +224,8 @@ impl Run {
             migrations: kube.migrations(now),
             services: kube.services(now),
             hints: kube.hints(now),
+            rollouts: kube.rollouts(now),
+            budgets: kube.budgets(now),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),
             failback: failback(
                 self.simulation.kube_clusters(),

@@ -13,6 +13,7 @@ mod cost_tables;
 mod kube;
 mod pending;
 mod refused;
+mod rollout;
 mod vantage;
 mod verdict;
 
@@ -28,6 +29,7 @@ pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
 pub use kube::*;
 pub use pending::*;
 pub use refused::*;
+pub use rollout::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
@@ -110,6 +112,12 @@ pub struct Report {
     /// While Services had topology hints, and why not, Service by Service. Not in JSON where none asks for them.
     #[serde(default)]
     pub hints: Vec<HintsReport>,
+    /// Rollouts of workloads with an `update` or `revisions`, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub rollouts: Vec<RolloutReport>,
+    /// What budgets of clusters without Gardener let evictions do, cluster by cluster. Not in JSON where there are none.
+    #[serde(default)]
+    pub budgets: Vec<BudgetReport>,
     /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
@@ -318,6 +326,8 @@ impl Report {
                 ("migrations", self.migrations.is_empty()),
                 ("services", self.services.is_empty()),
                 ("hints", self.hints.is_empty()),
+                ("rollouts", self.rollouts.is_empty()),
+                ("budgets", self.budgets.is_empty()),
                 ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

@@ -2,12 +2,14 @@
 
 pub mod affinity;
 pub mod budget;
+pub mod eviction_records;
 pub mod fairness;
 pub mod hints;
 pub mod leader_election;
 pub mod resources;
 pub mod rollout;
 pub mod spread;
+pub mod stateful_set;
 pub mod taints;
 pub mod volume_zone;
 pub mod zone_state;

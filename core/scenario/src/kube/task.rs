@@ -11,10 +11,14 @@ use zonefall_kernel::traced;
 pub enum Task {
     /// Replace the pods of a component (`kubectl rollout restart`).
     RollComponent(WorkloadId),
+    /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
+    RollBackComponent(WorkloadId),
     /// Cordon a node and evict its pods (`kubectl drain`).
     DrainNode(NodeKey),
     /// Replace the machines of a machine deployment.
     RollMachines(MachineDeploymentId),
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2 } }
+traced! {
+    enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, RollBackComponent(workload) = 3 }
+}

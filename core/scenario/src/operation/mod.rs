@@ -21,6 +21,7 @@ mod migrate_shoot;
 mod owner;
 mod promote_member;
 mod remove_member;
+mod roll_back_component;
 mod roll_component;
 mod roll_pool;
 mod set_failure_tolerance;
@@ -133,6 +134,8 @@ operations! {
     Cluster {
         /// Replace the pods of a component (`kubectl rollout restart`), within the limits of its `rollout`.
         "roll a component" RollComponent(roll_component) -> RollComponent,
+        /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
+        "roll a component back" RollBackComponent(roll_back_component) -> RollBackComponent,
         /// Cordon a node and evict its pods (`kubectl drain`).
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.

@@ -1,6 +1,7 @@
 //! What happened to pods, nodes and machines, for the report.
 
 pub mod apis;
+pub mod budgets;
 pub mod counts;
 pub mod drains;
 pub mod failback;
@@ -10,6 +11,7 @@ pub mod objects;
 pub mod orphaned_containers;
 pub mod pending;
 pub mod recovery;
+pub mod rollouts;
 mod rows;
 pub mod services;
 pub mod serving;
@@ -30,8 +32,8 @@ use crate::observe::Observer;
 use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport, RecoveryReport,
-    ServiceReport, length,
+    ApiReport, BudgetReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, OrphanedContainerReport,
+    RecoveryReport, RolloutReport, ServiceReport, length,
 };
 use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
@@ -58,6 +60,10 @@ pub struct Kube {
     pub services: services::Services,
     /// Topology hints of Services.
     pub hints: hints::Hints,
+    /// Rollouts of workloads.
+    pub rollouts: Arc<rollouts::Rollouts>,
+    /// Budgets of evictions.
+    pub budgets: Arc<budgets::Budgets>,
 }
 
 impl Kube {
@@ -65,9 +71,23 @@ impl Kube {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
+        let rollouts = Arc::new(rollouts::Rollouts::new(scenario));
+        let budgets = Arc::new(budgets::Budgets::new(scenario));
         let scenario = Arc::clone(scenario);
-        let mut kube =
-            Self { scenario, apis, orphaned_containers, serving, recovery, counts, drains, migrations, services, hints };
+        let mut kube = Self {
+            scenario,
+            apis,
+            orphaned_containers,
+            serving,
+            recovery,
+            counts,
+            drains,
+            migrations,
+            services,
+            hints,
+            rollouts,
+            budgets,
+        };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
                 kube.switched(Time::ZERO, cluster, passive.primary);
@@ -103,6 +123,16 @@ impl Kube {
     /// Services of clusters without Gardener, as they stand `now`.
     pub fn services(&self, now: Time) -> Vec<ServiceReport> {
         self.services.rows(now, &self.scenario)
+    }
+
+    /// Rollouts, in the order they were asked for, as they stand `now`.
+    pub fn rollouts(&self, now: Time) -> Vec<RolloutReport> {
+        self.rollouts.rows(now)
+    }
+
+    /// What budgets let evictions do, as that stands `now`.
+    pub fn budgets(&self, now: Time) -> Vec<BudgetReport> {
+        self.budgets.rows(now)
     }
 
     /// While Services had topology hints, where any asks for them.
@@ -177,7 +207,16 @@ impl Observer for Kube {
         if let Record::Gardener(_, fact) = record {
             self.migrations.record(at, fact);
         }
+        if let Record::Rollout(cluster, fact) = record {
+            Arc::make_mut(&mut self.rollouts).zone_aware(*cluster, *fact);
+        }
         let Record::Kube(cluster, fact) = record else { return };
+        if self.rollouts.follows(*cluster, fact) {
+            Arc::make_mut(&mut self.rollouts).record(at, *cluster, fact);
+        }
+        if self.budgets.follows(*cluster, fact) {
+            Arc::make_mut(&mut self.budgets).record(at, *cluster, fact);
+        }
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
         // Other records do not change them: clones go on sharing them.

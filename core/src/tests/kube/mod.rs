@@ -27,3 +27,4 @@ mod traffic;
 mod volumes;
 mod workloads;
 mod world;
+mod zone_aware;
