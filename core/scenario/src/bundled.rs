@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 47] = bundle![
+static BUNDLED: [Bundled; 51] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -63,6 +63,10 @@ static BUNDLED: [Bundled; 47] = bundle![
     "lb-removed-after-bootstrap",
     "outside-the-cluster-network",
     "upgrade-skew",
+    "zone-aware-update",
+    "two-zones-drained",
+    "rollback-order",
+    "rollout-strategies",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.
