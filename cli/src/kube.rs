@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    AccessReport, ApiOutageReport, ApiReport, ComponentReport, DrainReport, FailbackReport, MigrationReport, NodePoolReport,
-    OrphanedContainerReport, PendingReport, PodReport, Report, ServiceReport,
+    AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DrainReport, FailbackReport, MigrationReport,
+    NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -19,6 +19,8 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Outages of APIs", api_outages(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Drained nodes", drains(report, page)),
+        titled("Rollouts", rollouts(report, page)),
+        titled("Budgets of evictions", budgets(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
         titled("Clients of API servers", access(report, page)),
@@ -119,6 +121,43 @@ fn drains(report: &Report, page: &Page) -> String {
         of.states(text::seconds).into_iter().map(row).collect::<Vec<_>>()
     };
     table(page, ["cluster", "node", "asked at", "state"], report.drains.iter().flat_map(rows).collect(), &[2])
+}
+
+fn zones(number: u32) -> String {
+    if number == 1 { "1 zone".to_owned() } else { format!("{number} zones") }
+}
+
+fn rollouts(report: &Report, page: &Page) -> String {
+    let row = |of: &RolloutReport| {
+        let after = text::seconds(of.duration_s);
+        let state = match &of.waits_for {
+            _ if of.completed => format!("complete after {after}"),
+            Some(why) => format!("incomplete after {after}: {why}"),
+            None => format!("incomplete after {after}"),
+        };
+        let what = format!("{}{}", of.revision, if of.rollback { " (back)" } else { "" });
+        let exposed = if of.exposed_pods == 0 {
+            "-".to_owned()
+        } else {
+            format!("{} in {}, {}", of.exposed_pods, zones(of.exposed_zones), text::seconds(of.exposed_pod_s))
+        };
+        let unavailable = format!("{} in {}", of.most_unavailable, zones(of.zones_disrupted));
+        vec![of.workload.clone(), what, clock(of.requested_s), exposed, unavailable, text::seconds(of.failed_s), state]
+    };
+    let head = ["workload", "to revision", "asked at", "pods on a bad revision", "most unavailable", "requests lost", "state"];
+    table(page, head, report.rollouts.iter().map(row).collect(), &[2, 5])
+}
+
+fn budgets(report: &Report, page: &Page) -> String {
+    let row = |of: &BudgetReport| {
+        let numbers = [of.granted, of.refused, of.most_disrupted, of.zones_disrupted].map(|number| number.to_string());
+        let two = of.second_zone.clone().unwrap_or_else(|| "-".to_owned());
+        let names = [of.cluster.clone(), of.budget.clone(), of.kind.clone()];
+        names.into_iter().chain(numbers).chain([text::seconds(of.several_zones_s), two]).collect()
+    };
+    let head =
+        ["cluster", "budget", "kind", "granted", "refused", "most pods", "most zones", "several zones for", "a second zone"];
+    table(page, head, report.budgets.iter().map(row).collect(), &[3, 4, 5, 6, 7])
 }
 
 fn migrations(report: &Report, page: &Page) -> String {

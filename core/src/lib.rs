@@ -83,6 +83,7 @@ pub use zonefall_gardener as gardener;
 pub use zonefall_kernel as kernel;
 pub use zonefall_kube as kube;
 pub use zonefall_network as network;
+pub use zonefall_rollout as rollout;
 pub use zonefall_scenario as scenario;
 pub use zonefall_scenario::ids;
 

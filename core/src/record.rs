@@ -8,6 +8,7 @@ use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{FaultId, KubeClusterId, NodeId};
 use crate::kube::record::KubeRecord;
+use crate::rollout::record::RolloutRecord;
 use crate::scenario::ActiveFault;
 
 pub use crate::client::record::{ClientRecord, Delay, RequestResult};
@@ -38,6 +39,8 @@ pub enum Record {
     Access(KubeClusterId, AccessRecord),
     /// Something happened in a seed because of Gardener.
     Gardener(KubeClusterId, GardenerRecord),
+    /// Something happened in a cluster because of its zone-aware controllers.
+    Rollout(KubeClusterId, RolloutRecord),
 }
 
 impl From<EtcdRecord> for Record {

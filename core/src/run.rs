@@ -226,6 +226,8 @@ impl Run {
             service_traffic: kube.service_traffic(now),
             hints: kube.hints(now),
             node_pools: kube.node_pools(now),
+            rollouts: kube.rollouts(now),
+            budgets: kube.budgets(now),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),
             failback: failback(
                 self.simulation.kube_clusters(),

@@ -4,7 +4,7 @@
 //! ```text
 //! kernel <- scenario <- network <- etcd  <------- gardener <--- core: client .. sim .. run
 //!    ^              '-- cloud  <-- kube  <-- autoscaler, '
-//!    '--------------------------- access <---------------'
+//!    '---------------------- access, rollout <-----------'
 //! ```
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const MODULES: [&str; 12] =
     ["client", "fault", "traffic", "record", "sim", "capacity", "report", "observe", "invariant", "run", "compare", "tests"];
 
 /// Packages of the engine from the lowest layer up, with those that each may depend on.
-const PACKAGES: [(&str, &[&str]); 10] = [
+const PACKAGES: [(&str, &[&str]); 11] = [
     ("kernel", &[]),
     ("scenario", &["kernel"]),
     ("network", &["kernel", "scenario"]),
@@ -30,7 +30,8 @@ const PACKAGES: [(&str, &[&str]); 10] = [
     ("access", &["kernel", "kube", "network", "scenario"]),
     ("autoscaler", &["kernel", "kube", "network", "scenario"]),
     ("gardener", &["cloud", "etcd", "kernel", "kube", "network", "scenario"]),
-    ("core", &["access", "autoscaler", "cloud", "etcd", "gardener", "kernel", "kube", "network", "scenario"]),
+    ("rollout", &["kernel", "kube", "scenario"]),
+    ("core", &["access", "autoscaler", "cloud", "etcd", "gardener", "kernel", "kube", "network", "rollout", "scenario"]),
 ];
 
 /// Where the module graph stands in ARCHITECTURE.md.

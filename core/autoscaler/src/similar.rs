@@ -34,7 +34,7 @@ pub enum ResourceKind {
     Cpu,
     /// Memory, in bytes.
     Memory,
-    /// Pods.
+    /// Number of pods.
     Pods,
     /// Local disk, in bytes.
     EphemeralStorage,

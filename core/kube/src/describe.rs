@@ -53,6 +53,8 @@ impl KubeRecord {
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is force-detached"),
                     PodFact::VolumeDiscarded => format!("{name}'s volume is deleted"),
                     PodFact::SeveralBudgets => format!("{name} cannot be evicted: several PodDisruptionBudgets select it"),
+                    PodFact::Denied => format!("{name} is not evicted: a webhook denies it"),
+                    PodFact::Revision(number) => format!("{name} is of revision {number}"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
                     PodFact::Evicted(false) => format!("{name} is not evicted: its PodDisruptionBudget allows no disruption"),
                     PodFact::OrphanedContainer(true) => {

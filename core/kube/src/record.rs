@@ -280,6 +280,10 @@ pub enum PodFact {
     VolumeDiscarded,
     /// Its eviction was asked for and failed: several budgets select it.
     SeveralBudgets,
+    /// Its eviction was asked for, and an admission webhook denied it.
+    Denied,
+    /// It was made of this revision; told of workloads whose revisions differ by more than their number.
+    Revision(u32),
 }
 
 traced! {
@@ -297,6 +301,8 @@ traced! {
         Evicted(granted) = 10,
         VolumeDiscarded = 11,
         SeveralBudgets = 12,
+        Denied = 13,
+        Revision(number) = 14,
     }
 }
 

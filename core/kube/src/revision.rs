@@ -20,7 +20,15 @@ pub struct Revision {
 /// The revisions of a workload that have, or are to have, pods: the oldest first, the last is the current one. (Pods of a `StatefulSet`
 /// know their own; only the current one is kept.)
 #[derive(Clone, Debug)]
-pub struct Revisions(SmallVec<[Revision; 2]>);
+pub struct Revisions {
+    all: SmallVec<[Revision; 2]>,
+    /// Revisions made so far, but for the first one.
+    made: u32,
+    /// The one that was current before.
+    previous: u32,
+    /// The last that all pods of a StatefulSet had (`status.currentRevision`).
+    settled: u32,
+}
 
 /// Draws for the hashes of templates, beyond those for names.
 const TEMPLATES: u64 = 1 << 32;
@@ -28,33 +36,63 @@ const TEMPLATES: u64 = 1 << 32;
 impl Revisions {
     /// The first one.
     pub fn new(replicas: u32) -> Self {
-        Self(smallvec![Revision { number: 0, desired: replicas }])
+        Self { all: smallvec![Revision { number: 0, desired: replicas }], made: 0, previous: 0, settled: 0 }
     }
 
     /// All of them.
     pub fn all(&self) -> &[Revision] {
-        &self.0
+        &self.all
     }
 
     /// The number of the current one.
     pub fn current(&self) -> u32 {
-        self.0.last().expect("there is one always").number
+        self.all.last().expect("there is one always").number
+    }
+
+    /// Whether there was ever another one than the first.
+    pub const fn is_first(&self) -> bool {
+        self.made == 0
+    }
+
+    /// The number of the last one that all pods of a StatefulSet had.
+    pub const fn settled(&self) -> u32 {
+        self.settled
+    }
+
+    /// All pods of a StatefulSet have the current one.
+    pub fn settle(&mut self) {
+        self.settled = self.current();
     }
 
     /// Another one.
     pub fn add(&mut self, kind: Kind) {
-        let number = self.current() + 1;
-        if kind != Kind::Deployment {
-            self.0.clear();
+        self.made += 1;
+        self.make_current(self.made, kind);
+    }
+
+    /// The one that was current before is so again (`kubectl rollout undo`); nothing where there was none.
+    pub fn undo(&mut self, kind: Kind) {
+        if self.made > 0 {
+            self.make_current(self.previous, kind);
         }
-        self.0.push(Revision { number, desired: 0 });
+    }
+
+    fn make_current(&mut self, number: u32, kind: Kind) {
+        self.previous = self.current();
+        let known = self.all.iter().find(|revision| revision.number == number).copied();
+        if kind == Kind::Deployment {
+            self.all.retain(|revision| revision.number != number);
+        } else {
+            self.all.clear();
+        }
+        self.all.push(known.unwrap_or(Revision { number, desired: 0 }));
     }
 
     /// Pods that each is to have. Old ones that are to have none are forgotten: their last pods are on their way out.
     pub fn scale(&mut self, sizes: &[u32]) {
-        self.0.iter_mut().zip(sizes).for_each(|(revision, size)| revision.desired = *size);
+        self.all.iter_mut().zip(sizes).for_each(|(revision, size)| revision.desired = *size);
         let current = self.current();
-        self.0.retain(|revision| revision.desired > 0 || revision.number == current);
+        self.all.retain(|revision| revision.desired > 0 || revision.number == current);
     }
 }
 

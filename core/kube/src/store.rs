@@ -9,11 +9,13 @@ mod nodes;
 mod pods;
 mod selection;
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::admission::EvictionWebhook;
 use crate::claim::Claim;
 use crate::ctx::ClusterCtx;
 use crate::name::{NodeName, PodName};
@@ -101,6 +103,8 @@ pub struct Store {
     made: u32,
     next_node: u32,
     changes: Vec<Change>,
+    /// Webhooks that are asked about evictions before any budget is.
+    pub(crate) webhooks: Vec<Box<dyn EvictionWebhook>>,
     /// Machines and machine deployments.
     pub machines: MachineTables,
 }
@@ -136,6 +140,7 @@ impl Store {
             made: 0,
             next_node: spec.nodes.len() as u32,
             changes: Vec::new(),
+            webhooks: Vec::new(),
             machines: MachineTables::new(spec, ctx),
         }
     }
@@ -198,11 +203,34 @@ impl Store {
         self.changes.push(Change::Desired(workload));
     }
 
+    /// The pods of a workload are to be replaced by others, of the revision before.
+    pub fn roll_back(&mut self, workload: WorkloadId, ctx: &ClusterCtx<'_>) {
+        Arc::make_mut(&mut self.revisions)[workload].undo(ctx.spec.workloads[workload].kind);
+        self.changes.push(Change::Desired(workload));
+    }
+
+    /// All pods of a StatefulSet have its current revision.
+    pub fn settle_revision(&mut self, workload: WorkloadId) {
+        let revisions = self.revisions(workload);
+        if revisions.settled() != revisions.current() {
+            Arc::make_mut(&mut self.revisions)[workload].settle();
+        }
+    }
+
     /// Whether pods of a workload are of an older revision than the current one.
     pub fn is_rolling(&self, workload: WorkloadId) -> bool {
         let revisions = self.revisions(workload);
         // Most have never been rolled out anew.
-        revisions.current() > 0 && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
+        !revisions.is_first() && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
+    }
+
+    /// Does something with the webhook of a type, if there is one, and what it sees.
+    pub fn with_webhook<W: EvictionWebhook, T>(&mut self, act: impl FnOnce(&mut W, &Self) -> T) -> Option<T> {
+        let mut webhooks = std::mem::take(&mut self.webhooks);
+        let found = webhooks.iter_mut().find_map(|webhook| (&mut **webhook as &mut dyn Any).downcast_mut());
+        let result = found.map(|webhook| act(webhook, self));
+        self.webhooks = webhooks;
+        result
     }
 
     /// What has changed since it was last asked for.

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 55] = bundle![
+static BUNDLED: [Bundled; 59] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -71,6 +71,10 @@ static BUNDLED: [Bundled; 55] = bundle![
     "gep24-zone-outage",
     "kube-proxy-cross-zone",
     "selector-spread",
+    "zone-aware-update",
+    "two-zones-drained",
+    "rollback-order",
+    "rollout-strategies",
 ];
 
 /// All scenarios that come with Zonefall, the default one first.

@@ -195,6 +195,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         Record::Kube(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
         Record::Access(cluster, fact) => super::access::describe(*fact, *cluster, scenario),
         Record::Gardener(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
+        Record::Rollout(cluster, fact) => fact.describe(&scenario.kube.clusters[*cluster], scenario),
         Record::Etcd(EtcdRecord::MemberMoved { member, zone }) => {
             format!("{} moves to {}", name(*member), scenario.zones[*zone].name)
         }

@@ -129,7 +129,7 @@ impl Observer for Observers {
             self.availability.record(at, record);
             return;
         }
-        if let Record::Kube(..) | Record::Gardener(..) = record {
+        if let Record::Kube(..) | Record::Gardener(..) | Record::Rollout(..) = record {
             // What a shoot is asked for, what operators do, and what becomes of pods and API servers explain outages.
             if let Record::Gardener(_, GardenerRecord::Migration(..) | GardenerRecord::Tolerance(..))
             | Record::Kube(

@@ -15,6 +15,8 @@ use crate::kube::share::Share;
 use crate::network::vantage::Extent;
 use crate::record::{ClientRecord, EtcdRecord, Record};
 use crate::report::StoryKind;
+use crate::rollout::record::RolloutRecord;
+use crate::rollout::rule::zone_aware_update::Verdict;
 use crate::scenario::operation::TaskSubject;
 use crate::scenario::{Fault, FaultTarget, Hit, MemberChange, Place, Scenario};
 
@@ -81,6 +83,7 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
         Record::Kube(cluster, fact) => in_kube_cluster(*cluster, fact, scenario),
         Record::Gardener(cluster, fact) => in_seed(*cluster, fact, scenario),
         Record::Access(cluster, fact) => of_targets(*cluster, *fact, scenario),
+        Record::Rollout(cluster, fact) => of_rollout(*cluster, *fact, scenario),
         Record::NodePower { .. }
         | Record::Etcd(
             EtcdRecord::LeaderSeen { .. }
@@ -135,6 +138,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
                 | PodFact::VolumeDetached { forced: true }
                 | PodFact::Evicted(false)
                 | PodFact::SeveralBudgets
+                | PodFact::Denied
                 | PodFact::VolumeDiscarded => false,
                 _ => return Subject::default(),
             };
@@ -155,6 +159,27 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         | KubeRecord::NodeGroup(_, NodeGroupFact::Scanned(_)) => return Subject::default(),
     };
     Subject { kind: Some(kind), cluster: Some(cluster.name.clone()), about, over }
+}
+
+/// What a zone-aware rollout does is of interest when it goes on or is held up, not while it waits for pods that are on their way.
+fn of_rollout(id: KubeClusterId, fact: RolloutRecord, scenario: &Scenario) -> Subject {
+    let cluster = &scenario.kube.clusters[id];
+    let over = match fact {
+        RolloutRecord::Step { .. } | RolloutRecord::Verdict(_, Verdict::Done) => true,
+        RolloutRecord::Verdict(
+            _,
+            Verdict::Paused
+            | Verdict::AlarmUnreadable
+            | Verdict::NoZone
+            | Verdict::SeveralZonesNotReady
+            | Verdict::OtherZoneNotReady,
+        ) => false,
+        RolloutRecord::Verdict(_, Verdict::NotOnDelete | Verdict::Terminating | Verdict::NewPodNotReady | Verdict::Deletes) => {
+            return Subject::default();
+        }
+    };
+    let about = vec![fact.workload(cluster).to_owned()];
+    Subject { kind: Some(StoryKind::Pod), cluster: Some(cluster.name.clone()), about, over }
 }
 
 /// Health of a load balancer's targets. (Outages of clients are in the report.)

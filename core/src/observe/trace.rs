@@ -324,6 +324,11 @@ impl Writer<'_> {
                 self.u16(cluster.0);
                 fact.trace(self.form);
             }
+            Record::Rollout(cluster, fact) => {
+                self.u8(19);
+                self.u16(cluster.0);
+                fact.trace(self.form);
+            }
             Record::Access(cluster, fact) => {
                 self.u8(31);
                 self.u16(cluster.0);

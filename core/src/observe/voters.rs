@@ -115,7 +115,8 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
         | Record::NodePower { .. }
         | Record::Kube(..)
         | Record::Access(..)
-        | Record::Gardener(..) => return None,
+        | Record::Gardener(..)
+        | Record::Rollout(..) => return None,
     })
 }
 

@@ -14,6 +14,7 @@ mod kube;
 mod node_pools;
 mod pending;
 mod refused;
+mod rollout;
 mod service_traffic;
 mod vantage;
 mod verdict;
@@ -31,6 +32,7 @@ pub use kube::*;
 pub use node_pools::*;
 pub use pending::*;
 pub use refused::*;
+pub use rollout::*;
 pub use service_traffic::*;
 pub use verdict::{Paragraph, Phrase};
 
@@ -120,6 +122,12 @@ pub struct Report {
     /// Pools of clusters whose autoscaler has options, with what each scan made of their node groups. Not in JSON where there are none.
     #[serde(default)]
     pub node_pools: Vec<NodePoolReport>,
+    /// Rollouts of workloads with an `update` or `revisions`, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub rollouts: Vec<RolloutReport>,
+    /// What budgets of clusters without Gardener let evictions do, cluster by cluster. Not in JSON where there are none.
+    #[serde(default)]
+    pub budgets: Vec<BudgetReport>,
     /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
@@ -330,6 +338,8 @@ impl Report {
                 ("service_traffic", self.service_traffic.is_empty()),
                 ("hints", self.hints.is_empty()),
                 ("node_pools", self.node_pools.is_empty()),
+                ("rollouts", self.rollouts.is_empty()),
+                ("budgets", self.budgets.is_empty()),
                 ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

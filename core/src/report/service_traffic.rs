@@ -37,6 +37,6 @@ pub struct ZoneFlowReport {
     pub from: String,
     /// Zone of the endpoints.
     pub to: String,
-    /// Connections.
+    /// Number of connections.
     pub connections: f64,
 }

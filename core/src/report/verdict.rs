@@ -4,7 +4,9 @@ mod access;
 mod kube;
 
 use super::cluster::lasts_all_of;
-use super::{DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage};
+use super::{
+    BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage,
+};
 use crate::scenario::text;
 use indexmap::IndexMap;
 
@@ -60,10 +62,16 @@ pub(super) fn verdict(report: &Report) -> String {
         [] => unreachable!("what is said is said of a cluster"),
     };
     let pending = report.pending.iter().flat_map(PendingReport::sentences);
-    pending.chain(deadlocks(report)).chain(said.iter().map(line)).chain(report.month()).collect::<Vec<_>>().join(
-        "
+    pending
+        .chain(deadlocks(report))
+        .chain(several_zones(report))
+        .chain(said.iter().map(line))
+        .chain(report.month())
+        .collect::<Vec<_>>()
+        .join(
+            "
 ",
-    )
+        )
 }
 
 /// Pods that find no node until somebody acts, and what ends that: a sentence for each namespace.
@@ -83,6 +91,15 @@ fn deadlocks(report: &Report) -> Vec<String> {
         ))
     };
     namespaces.into_iter().filter_map(sentence).collect()
+}
+
+/// Budgets that let evictions disrupt several zones at once: a sentence for each.
+fn several_zones(report: &Report) -> Vec<String> {
+    let sentence = |budget: &BudgetReport| {
+        let BudgetReport { kind, budget, second_zone, .. } = budget;
+        Some(format!("{kind} {budget} let evictions disrupt several zones at once: {}.", second_zone.as_ref()?))
+    };
+    report.budgets.iter().filter_map(sentence).collect()
 }
 
 type Sentence = Vec<Phrase>;

@@ -6,6 +6,7 @@ use crate::gardener;
 use crate::gardener::machine::controller::Machines;
 use crate::gardener::shoot_care::ShootCare;
 use crate::kube::controller::{self, Factory};
+use crate::rollout;
 
 /// All controllers. A machine runs before the DaemonSets of its node are placed.
 pub(super) const CONTROLLERS: &[&[Factory]] = &[
@@ -14,4 +15,5 @@ pub(super) const CONTROLLERS: &[&[Factory]] = &[
     controller::PER_NODE,
     &[ShootCare::factory, Autoscaler::factory],
     gardener::CONTROLLERS,
+    rollout::CONTROLLERS,
 ];

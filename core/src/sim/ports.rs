@@ -13,6 +13,7 @@ use crate::kube::ctx::{KubeOutbox, Storage};
 use crate::kube::record::Verb;
 use crate::network::{HostId, Network};
 use crate::record::Record;
+use crate::rollout::record::RolloutRecord;
 use crate::scenario::Vantage;
 use crate::sim::event::Buffer;
 
@@ -85,7 +86,11 @@ impl Storage for EtcdStorage<'_> {
 
 impl KubeOutbox for Buffer {
     fn record_other(&mut self, record: &dyn Any) {
-        let (cluster, record) = record.downcast_ref::<(KubeClusterId, GardenerRecord)>().expect("Gardener's are the only others");
-        self.records.push(Record::Gardener(*cluster, *record));
+        if let Some((cluster, record)) = record.downcast_ref::<(KubeClusterId, GardenerRecord)>() {
+            self.records.push(Record::Gardener(*cluster, *record));
+        } else {
+            let (cluster, record) = record.downcast_ref::<(KubeClusterId, RolloutRecord)>().expect("a record of a known kind");
+            self.records.push(Record::Rollout(*cluster, *record));
+        }
     }
 }

@@ -21,9 +21,10 @@ const BLESS: &str = "ZONEFALL_BLESS=1 cargo test -p zonefall-core --test control
 const STORIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/controllers/stories");
 
 /// The files with the table of controllers.
-const TABLES: [&str; 3] = [
+const TABLES: [&str; 4] = [
     include_str!("../../kube/src/controller/mod.rs"),
     include_str!("../../gardener/src/lib.rs"),
+    include_str!("../../rollout/src/lib.rs"),
     include_str!("../../src/sim/controllers.rs"),
 ];
 

@@ -32,8 +32,9 @@ use zonefall_core::sim::{Options, Stepping};
 
 /// Kinds of records that `until` prints. `readiness` is a part of `pods`, `conditions` and `taints` are of `nodes`, `connections` (to
 /// etcd, for pods) of `servers`, `members` of `etcd`.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "pods",
+    "rollouts",
     "endpoints",
     "readiness",
     "nodes",
@@ -277,6 +278,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
         Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],
         Record::Access(..) => ["access"; 2],
+        Record::Rollout(..) => ["rollouts"; 2],
         Record::Gardener(_, GardenerRecord::ZoneOutage(..)) => ["outages"; 2],
         Record::Gardener(_, GardenerRecord::Druid(..)) => ["druid"; 2],
         Record::Gardener(_, GardenerRecord::Tolerance(..) | GardenerRecord::Migration(..)) => ["shoots"; 2],

@@ -10,6 +10,8 @@ mod autoscaler;
 mod broken;
 mod broken_access;
 mod broken_nodes;
+mod broken_rollout;
+mod budgets;
 mod distribute;
 mod election;
 mod form;
@@ -20,6 +22,7 @@ mod load_balancer;
 mod meltdown;
 mod membership;
 pub(crate) mod network_latency;
+mod pods;
 mod proxy;
 mod quorum;
 mod seconds;
@@ -27,9 +30,11 @@ mod selector_spread;
 mod similar;
 mod sizing;
 mod spread;
+mod stateful_set;
 mod symbols;
 mod traffic_distribution;
 mod volume_zone;
+mod zone_aware_update;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +86,7 @@ impl Outcome {
     }
 }
 
-const RUNNERS: [(&str, Runner); 29] = [
+const RUNNERS: [(&str, Runner); 39] = [
     ("altsvc_cache_cases.json", alt_svc::run_cache),
     ("altsvc_parse_cases.json", alt_svc::run_parse),
     ("altsvc_round_trip_cases.json", alt_svc_round_trip::run),
@@ -103,14 +108,24 @@ const RUNNERS: [(&str, Runner); 29] = [
     ("leader_election_renew_cases.json", leader_election::run_renew),
     ("mcm_meltdown_cases.json", meltdown::run),
     ("node_lifecycle_zone_state_cases.json", lifecycle::run),
+    ("pdb_eviction_cases.json", budgets::run_pdb_eviction),
+    ("pdb_status_cases.json", budgets::run_pdb_status),
     ("pts_filter_cases.json", spread::run_filter),
     ("pts_score_cases.json", spread::run_score),
     ("raft_election_oracles.json", election::run),
     ("raft_quorum_cases.json", quorum::run),
     ("selector_spread_cases.json", selector_spread::run),
+    ("statefulset_rollout_cases.json", stateful_set::run_rollout),
+    ("statefulset_update_cases.json", stateful_set::run_update),
     ("topology_hints_cases.json", hints::run),
     ("traffic_distribution_hints_cases.json", traffic_distribution::run),
     ("volume_zone_cases.json", volume_zone::run),
+    ("zau_max_delete_cases.json", zone_aware_update::run_max_delete),
+    ("zau_old_replicas_cases.json", zone_aware_update::run_old_replicas),
+    ("zau_sequence_cases.json", zone_aware_update::run_sequence),
+    ("zau_step_cases.json", zone_aware_update::run_step),
+    ("zdb_eviction_cases.json", budgets::run_zdb_eviction),
+    ("zdb_status_cases.json", budgets::run_zdb_status),
 ];
 
 /// Oracles of parts that are not built yet.
@@ -313,4 +328,54 @@ fn oracle_kube_proxy_endpoints() {
 #[test]
 fn oracle_traffic_distribution_hints() {
     expect_all_rows("traffic_distribution_hints_cases.json");
+}
+
+#[test]
+fn oracle_pod_disruption_budget_eviction() {
+    expect_all_rows("pdb_eviction_cases.json");
+}
+
+#[test]
+fn oracle_pod_disruption_budget_status() {
+    expect_all_rows("pdb_status_cases.json");
+}
+
+#[test]
+fn oracle_stateful_set_rollout() {
+    expect_all_rows("statefulset_rollout_cases.json");
+}
+
+#[test]
+fn oracle_stateful_set_update() {
+    expect_all_rows("statefulset_update_cases.json");
+}
+
+#[test]
+fn oracle_zone_aware_update_max_delete() {
+    expect_all_rows("zau_max_delete_cases.json");
+}
+
+#[test]
+fn oracle_zone_aware_update_old_replicas() {
+    expect_all_rows("zau_old_replicas_cases.json");
+}
+
+#[test]
+fn oracle_zone_aware_update_sequence() {
+    expect_all_rows("zau_sequence_cases.json");
+}
+
+#[test]
+fn oracle_zone_aware_update_step() {
+    expect_all_rows("zau_step_cases.json");
+}
+
+#[test]
+fn oracle_zone_disruption_budget_eviction() {
+    expect_all_rows("zdb_eviction_cases.json");
+}
+
+#[test]
+fn oracle_zone_disruption_budget_status() {
+    expect_all_rows("zdb_status_cases.json");
 }

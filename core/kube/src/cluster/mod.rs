@@ -59,7 +59,9 @@ impl KubeCluster {
             let has = |component| spec.components.contains(&component);
             factory(&state, ctx).filter(|controller| controller.component().is_none_or(has)).map(Slot::new)
         });
-        let slots = slots.collect();
+        let slots: Vec<Option<Slot>> = slots.collect();
+        let mut state = state;
+        state.store.webhooks = slots.iter().flatten().filter_map(|slot| slot.controller.webhook(ctx)).collect();
         let mut cluster =
             Self { control, state, slots, deferred_events: Vec::new(), open: Default::default(), terms: Default::default() };
         cluster.place_given(ctx);
@@ -235,7 +237,7 @@ impl KubeCluster {
     /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
     pub fn operate(&mut self, task: Task, ctx: &mut ClusterCtx<'_>) {
         let store = &mut self.state.store;
-        if let Task::RollComponent(workload) = task
+        if let Task::RollComponent(workload) | Task::RollBackComponent(workload) = task
             && store.desired(workload) == 0
         {
             // A shoot's, which another seed hosts.
@@ -245,6 +247,7 @@ impl KubeCluster {
         ctx.record(KubeRecord::Operation(task));
         match task {
             Task::RollComponent(workload) => store.roll(workload, ctx),
+            Task::RollBackComponent(workload) => store.roll_back(workload, ctx),
             Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
             Task::RollMachines(deployment) => store.machines.roll(deployment, ctx),
             Task::AddHost(place) => self.control.add_host(place, ctx),

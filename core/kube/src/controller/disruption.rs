@@ -3,10 +3,12 @@
 //! What the API has granted since the controller last looked is spent already. (An eviction that is granted here is never lost: the
 //! pod is terminating from then on, so that no list of disrupted pods, which are forgotten after 2 min, is needed.)
 
+use smallvec::SmallVec;
+
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
-use crate::rule::budget::{Eviction, Health, Status, may_evict};
+use crate::rule::budget::{self, Budget, Eviction, Health, Selected, Status};
 use crate::spec::int_or_percent::IntOrPercent;
 use crate::spec::{BudgetLimit, Component, Kind, UnhealthyPods};
 use crate::store::Change;
@@ -18,11 +20,14 @@ use zonefall_scenario::ids::{PodId, TiVec, WorkloadId};
 pub enum EvictionError {
     /// The budget allows none now: to be tried again later (429).
     TooManyRequests,
-    /// Several budgets select the pod, which the API does not support (500).
-    SeveralBudgets,
+    /// An admission webhook denies it (403). `kubectl drain` gives up then, and whoever called it calls it again.
+    Denied,
+    /// Anything else: several budgets select the pod, which the API does not support (500).
+    Rejected,
 }
 
-fn health(pod: &Pod) -> Health {
+/// What a pod does for its budgets.
+pub fn health(pod: &Pod) -> Health {
     match (pod.terminating || !pod.started, pod.ready) {
         (true, _) => Health::Gone,
         (false, true) => Health::Ready,
@@ -40,8 +45,10 @@ pub struct Budgets {
 /// Pods, as far as budgets count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
+    /// Pods that exist.
+    pods: u32,
     /// Pods that those who own them want.
-    expected: u32,
+    wanted: u32,
     healthy: u32,
     /// Workloads with pods that do not say how many they want.
     without_scale: u32,
@@ -49,13 +56,15 @@ struct Tally {
 
 impl Tally {
     fn of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Self {
-        let has_no_scale = ctx.spec.workloads[id].kind == Kind::DaemonSet && store.pods_of(id).next().is_some();
-        Self { expected: store.desired(id), healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
+        let pods = store.pods_of(id).count() as u32;
+        let has_no_scale = ctx.spec.workloads[id].kind == Kind::DaemonSet && pods > 0;
+        Self { pods, wanted: store.desired(id), healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
     }
 
     fn plus(self, other: Self) -> Self {
         Self {
-            expected: self.expected + other.expected,
+            pods: self.pods + other.pods,
+            wanted: self.wanted + other.wanted,
             healthy: self.healthy + other.healthy,
             without_scale: self.without_scale + other.without_scale,
         }
@@ -63,7 +72,8 @@ impl Tally {
 
     fn minus(self, other: Self) -> Self {
         Self {
-            expected: self.expected - other.expected,
+            pods: self.pods - other.pods,
+            wanted: self.wanted - other.wanted,
             healthy: self.healthy - other.healthy,
             without_scale: self.without_scale - other.without_scale,
         }
@@ -103,25 +113,18 @@ impl Counts {
 /// Brings the budget of a workload up to date.
 fn sync(id: WorkloadId, store: &mut Store, ctx: &ClusterCtx<'_>) {
     if let Some(max_unavailable) = store.template(id, ctx.spec).max_unavailable {
-        let status = Status::new(IntOrPercent::Int(max_unavailable), store.desired(id), healthy(id, store));
+        let limit = BudgetLimit::MaxUnavailable(IntOrPercent::Int(max_unavailable));
+        let status = Status::of(limit, store.desired(id), healthy(id, store));
         store.set_budget(BudgetId::Workload(id), status);
     }
 }
 
-/// Updates a budget that selects pods of any workload: it expects as many as their owners want (`getExpectedScale`).
+/// Updates a budget that selects pods of any workload. (A DaemonSet does not say how many it wants: it has no scale.)
 fn sync_named(k: u32, count: Tally, store: &mut Store, ctx: &ClusterCtx<'_>) {
-    let budget = &ctx.spec.budgets[k as usize];
-    let mut status = Status::of(budget.limit, count.expected, count.healthy);
-    match budget.limit {
-        BudgetLimit::MinAvailable(IntOrPercent::Int(least)) => status.allowed = count.healthy.saturating_sub(least),
-        // A DaemonSet does not say how many it wants (it has no scale): nothing is allowed, and all else stays as it was (`failSafe`).
-        _ if count.without_scale > 0 => {
-            let before = store.budget(BudgetId::Named(k)).copied();
-            status = Status { allowed: 0, ..before.unwrap_or(Status { desired: 0, healthy: 0, allowed: 0 }) };
-        }
-        _ => {}
-    }
-    store.set_budget(BudgetId::Named(k), status);
+    let Tally { pods, wanted, healthy, without_scale } = count;
+    let selected = Selected { pods, wanted: (without_scale == 0).then_some(wanted), healthy };
+    let before = store.budget(BudgetId::Named(k)).copied().unwrap_or_default();
+    store.set_budget(BudgetId::Named(k), before.renewed(ctx.spec.budgets[k as usize].limit, selected));
 }
 
 fn healthy(id: WorkloadId, store: &Store) -> u32 {
@@ -138,30 +141,47 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
     own.into_iter().chain(named.map(|k| (BudgetId::Named(*k), ctx.spec.budgets[*k as usize].unhealthy_pods))).collect()
 }
 
+/// A budget as the API has it; one that the controller has not seen yet has no status.
+fn budget_of((id, policy): (BudgetId, UnhealthyPods), store: &Store) -> Budget {
+    let status = store.budget(id);
+    Budget { is_current: status.is_some(), ..Budget::new(&status.copied().unwrap_or_default(), policy) }
+}
+
+/// Whether all webhooks let a pod be evicted; they are asked in their order, up to the first that does not.
+fn admitted(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+    let mut webhooks = std::mem::take(&mut store.webhooks);
+    let admitted = webhooks.iter_mut().all(|webhook| webhook.admit(id, store, ctx));
+    store.webhooks = webhooks;
+    admitted
+}
+
 /// Ends a pod if its budget allows it; nothing if it is ending.
 ///
 /// # Errors
-/// The budget is spent, or there are several.
+/// The budget is spent, there are several, or a webhook denies it.
 pub fn evict(id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> Result<(), EvictionError> {
     let pod = store.pod(id).expect("who evicts a pod has it");
     if pod.terminating {
         return Ok(());
     }
     let (name, health) = (pod.name, health(pod));
-    let budgets = budgets_of(name.workload, store, ctx);
-    if let ([_, _, ..], Health::Ready | Health::NotReady) = (&budgets[..], health) {
-        ctx.record(KubeRecord::Pod(name, PodFact::SeveralBudgets));
-        return Err(EvictionError::SeveralBudgets);
+    if !admitted(id, store, ctx) {
+        ctx.record(KubeRecord::Pod(name, PodFact::Denied));
+        return Err(EvictionError::Denied);
     }
-    let budget = budgets.first().and_then(|(budget, policy)| Some((*budget, *policy, *store.budget(*budget)?)));
-    let answer = budget.map_or(Eviction::Free, |(_, policy, status)| may_evict(health, policy, &status));
-    ctx.record(KubeRecord::Pod(name, PodFact::Evicted(answer != Eviction::Refused)));
-    match (answer, budget) {
-        (Eviction::Refused, _) => return Err(EvictionError::TooManyRequests),
-        (Eviction::Spends, Some((budget, _, status))) => {
+    let ids = budgets_of(name.workload, store, ctx);
+    let answer = budget::evict(health, &ids.iter().map(|id| budget_of(*id, store)).collect::<SmallVec<[Budget; 2]>>());
+    let fact = if answer == Eviction::SeveralBudgets { PodFact::SeveralBudgets } else { PodFact::Evicted(answer.is_granted()) };
+    ctx.record(KubeRecord::Pod(name, fact));
+    match answer {
+        Eviction::Free => {}
+        Eviction::Spends => {
+            let budget = ids[0].0;
+            let status = *store.budget(budget).expect("what is spent is there");
             store.set_budget(budget, Status { allowed: status.allowed - 1, ..status });
         }
-        (Eviction::Spends | Eviction::Free, _) => {}
+        Eviction::TooManyRequests => return Err(EvictionError::TooManyRequests),
+        Eviction::SeveralBudgets | Eviction::Forbidden => return Err(EvictionError::Rejected),
     }
     store.terminate(id, ctx);
     Ok(())

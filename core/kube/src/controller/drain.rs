@@ -11,8 +11,8 @@ use zonefall_scenario::ids::{NodeKey, PodId};
 /// An eviction that was refused is tried again after so long.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// The node takes no more pods, and those that are to leave it are evicted: again, as long as the budget of one of them is spent, or the
-/// API does not answer. Any other error ends the attempt: the pod stays.
+/// The node takes no more pods, and those that are to leave it are evicted: again, as long as the budget of one of them is spent, a
+/// webhook denies one, or the API does not answer. Any other error ends the attempt: the pod stays.
 pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     if store.get_node(node).is_none() {
         return;
@@ -21,7 +21,7 @@ pub fn drain(node: NodeKey, answers: bool, store: &mut Store, ctx: &mut ClusterC
     if answers {
         store.cordon(node, ctx);
         for id in leaving(node, store, ctx).collect::<Vec<PodId>>() {
-            refused |= evict(id, store, ctx) == Err(EvictionError::TooManyRequests);
+            refused |= matches!(evict(id, store, ctx), Err(EvictionError::TooManyRequests | EvictionError::Denied));
         }
     }
     if refused {

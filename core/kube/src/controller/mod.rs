@@ -33,6 +33,7 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use crate::admission::EvictionWebhook;
 use crate::ctx::{ClusterCtx, Notification};
 pub use crate::event::Due;
 use crate::event::KubeEvent;
@@ -88,6 +89,11 @@ pub type Factory = fn(&State, &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>
 pub trait Controller: Any + Debug + Send + Sync {
     /// The component that it is part of: it acts while a process of that leads and can write. `None`: it always acts.
     fn component(&self) -> Option<Component> {
+        None
+    }
+
+    /// The webhook that it registers with the API server, which is asked about evictions from the start.
+    fn webhook(&self, _ctx: &ClusterCtx<'_>) -> Option<Box<dyn EvictionWebhook>> {
         None
     }
 

@@ -10,7 +10,11 @@ use crate::store::{Change, Store};
 /// Readiness matters while pods wait for the one before them, or a roll-out goes on.
 pub(super) fn concerned(change: &Change, store: &Store, ctx: &ClusterCtx<'_>) -> Option<(WorkloadId, Kind)> {
     let kind = |id: WorkloadId| ctx.spec.workloads[id].kind;
-    let waits = |id| kind(id) == Kind::StatefulSet { parallel: false } || store.is_rolling(id);
+    let unsettled = |id| store.revisions(id).settled() != store.revisions(id).current();
+    let waits = |id| match kind(id) {
+        Kind::StatefulSet { parallel } => !parallel || unsettled(id) || store.is_rolling(id),
+        Kind::Deployment | Kind::DaemonSet => store.is_rolling(id),
+    };
     let id = match *change {
         Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) => id,
         Change::Removed(_, name, _) => name.workload,

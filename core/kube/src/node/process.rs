@@ -46,6 +46,10 @@ struct Process {
     name: PodName,
     /// The etcd member that it is.
     member: Option<MemberId>,
+    /// Its workload's revision that it is of.
+    revision: u32,
+    /// How often it has crashed.
+    crashes: u32,
     state: State,
     /// The API knows that it runs.
     reported: bool,
@@ -87,6 +91,11 @@ fn shutdown_delay(workload: &Workload, ctx: &ClusterCtx<'_>) -> Duration {
         Role::Controller(..) | Role::Etcd(_) | Role::Other => None,
     };
     delay.unwrap_or(Duration::ZERO)
+}
+
+/// From a crash until the process is started again (kubelet: 10 s after the first crash, then twice as long each time, at most 5 min).
+fn crash_back_off(crashes: u32) -> Duration {
+    Duration::from_secs((10 << crashes.min(5)).min(300))
 }
 
 /// The etcd member that a pod with its present volume is.
@@ -220,8 +229,21 @@ impl Processes {
     fn runs(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
         self.set(id, State::Running);
         let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs");
-        process.ready = !matches!(workload(process.name, ctx).role, Role::ApiServer(_));
+        let workload = workload(process.name, ctx);
+        let revision = workload.update.revision(process.revision);
+        process.ready = !matches!(workload.role, Role::ApiServer(_)) && !revision.never_ready;
+        if let Some(after) = revision.crashes_after {
+            ctx.schedule(ctx.now + after, KubeEvent::Process { node: self.node, pod: id, generation: self.generation });
+        }
         self.report_status(id, Run::Runs, ctx);
+    }
+
+    /// Its process exits by itself, and is started again after a back-off (`CrashLoopBackOff`).
+    fn crash(&mut self, id: PodId, ctx: &mut ClusterCtx<'_>) {
+        let process = Arc::make_mut(&mut self.all).get_mut(&id).expect("it runs");
+        let (name, back_off) = (process.name, crash_back_off(process.crashes));
+        process.crashes += 1;
+        self.turn(id, State::Starting, back_off + workload(name, ctx).start, ctx);
     }
 
     /// SIGTERM; SIGKILL after the grace period. An etcd member says itself when it has ended.
@@ -256,7 +278,8 @@ impl Processes {
             State::Pulling => self.start(id, ctx),
             State::Starting => self.runs(id, ctx),
             State::Stopping => self.gone(id, StopReason::Killed, ctx),
-            State::Waiting | State::Running => unreachable!("{:?} has no timer", process.state),
+            State::Running => self.crash(id, ctx),
+            State::Waiting => unreachable!("{:?} has no timer", process.state),
         }
     }
 
@@ -338,9 +361,20 @@ impl Processes {
     /// A pod is to run here.
     fn admit(&mut self, id: PodId, name: PodName, store: &Store, ctx: &ClusterCtx<'_>) {
         let (member, state) = (member(name, store, ctx), State::Waiting);
+        let (revision, crashes) = (store.pod(id).map_or(0, |pod| pod.revision), 0);
         Arc::make_mut(&mut self.all).insert(
             id,
-            Process { name, member, state, reported: false, ready: true, orphaned: false, generation: self.generation },
+            Process {
+                name,
+                member,
+                revision,
+                crashes,
+                state,
+                reported: false,
+                ready: true,
+                orphaned: false,
+                generation: self.generation,
+            },
         );
     }
 

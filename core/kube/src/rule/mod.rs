@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod budget;
+pub mod eviction_records;
 pub mod fairness;
 pub mod hints;
 pub mod leader_election;
@@ -10,6 +11,7 @@ pub mod resources;
 pub mod rollout;
 pub mod selector_spread;
 pub mod spread;
+pub mod stateful_set;
 pub mod taints;
 pub mod traffic_distribution;
 pub mod volume_zone;

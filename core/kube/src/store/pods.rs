@@ -10,6 +10,7 @@ use crate::reasons::Reasons;
 use crate::record::{KubeRecord, PodFact};
 use crate::rule::labels::Symbol;
 use crate::spec::Role;
+use crate::spec::update::Update;
 use zonefall_kernel::time::Time;
 use zonefall_scenario::ids::{NodeKey, PodId, WorkloadId};
 
@@ -97,6 +98,9 @@ impl Store {
         self.by_workload[name.workload].push(id);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
+        if ctx.spec.workloads[name.workload].update != Update::default() {
+            ctx.record(KubeRecord::Pod(name, PodFact::Revision(revision)));
+        }
         id
     }
 

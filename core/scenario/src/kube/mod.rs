@@ -20,7 +20,9 @@ pub(crate) mod selector;
 pub mod taints;
 mod task;
 pub mod timers;
+pub mod update;
 pub mod usage;
+pub mod zone_aware;
 
 use std::sync::Arc;
 
@@ -41,6 +43,7 @@ use routing::{Routing, ServiceTraffic, TrafficDistribution, TrafficPolicy};
 use taints::{Effect, Match, Taint, Toleration};
 pub use task::{Operation, Task, WorkloadScale};
 pub use timers::Timers;
+pub use update::Rollout;
 use zonefall_kernel::time::Duration;
 
 /// All clusters; none: nothing of Kubernetes is simulated, at no cost.
@@ -137,6 +140,8 @@ pub struct KubeClusterSpec {
     pub services: TiVec<ServiceId, Service>,
     /// Budgets beside those of its workloads ([`Workload::max_unavailable`]).
     pub budgets: Vec<Budget>,
+    /// What its zone-aware controllers look after.
+    pub zone_aware: zone_aware::ZoneAware,
 }
 
 /// Pods of a namespace, by their labels.
@@ -347,6 +352,8 @@ pub struct Workload {
     pub max_unavailable: Option<u32>,
     /// How far a roll-out of a Deployment may stray from its replicas.
     pub rollout: Rollout,
+    /// How its pods are replaced otherwise, and by which.
+    pub update: update::Update,
     /// How long its pods take from the start of their container until they are ready; an etcd member has a time of its own.
     pub start: Duration,
     /// How long they take to stop when asked to.
@@ -386,22 +393,6 @@ impl Default for MemberRange {
     /// A pod that is nowhere else.
     fn default() -> Self {
         Self { first: 0, count: u8::MAX }
-    }
-}
-
-/// How far a roll-out may stray from the number of replicas (`strategy.rollingUpdate`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rollout {
-    /// More than that.
-    pub max_surge: IntOrPercent,
-    /// Fewer than that which are available.
-    pub max_unavailable: IntOrPercent,
-}
-
-impl Default for Rollout {
-    /// Those of Kubernetes.
-    fn default() -> Self {
-        Self { max_surge: IntOrPercent::Percent(25), max_unavailable: IntOrPercent::Percent(25) }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Operation {
 pub enum Task {
     /// Replace the pods of a component (`kubectl rollout restart`).
     RollComponent(WorkloadId),
+    /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
+    RollBackComponent(WorkloadId),
     /// Cordon a node and evict its pods (`kubectl drain`).
     DrainNode(NodeKey),
     /// Replace the machines of a machine deployment.
@@ -35,7 +37,10 @@ pub enum Task {
     ScaleWorkload(WorkloadScale),
 }
 
-traced! { enum Task { RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, ScaleWorkload(scale) = 3, AddHost(place) = 4, RemoveHost(place) = 5 } }
+traced! { enum Task {
+    RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, RollBackComponent(workload) = 3,
+    ScaleWorkload(scale) = 4, AddHost(place) = 5, RemoveHost(place) = 6,
+} }
 
 /// Another size of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

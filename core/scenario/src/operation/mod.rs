@@ -23,6 +23,7 @@ mod owner;
 mod promote_member;
 mod remove_control_plane_node;
 mod remove_member;
+mod roll_back_component;
 mod roll_component;
 mod roll_pool;
 mod scale_workload;
@@ -136,6 +137,8 @@ operations! {
     Cluster {
         /// Replace the pods of a component (`kubectl rollout restart`), within the limits of its `rollout`.
         "roll a component" RollComponent(roll_component) -> RollComponent,
+        /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
+        "roll a component back" RollBackComponent(roll_back_component) -> RollBackComponent,
         /// Cordon a node and evict its pods (`kubectl drain`).
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.

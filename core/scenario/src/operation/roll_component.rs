@@ -20,37 +20,46 @@ pub struct Raw {
 }
 
 impl ClusterOperation for Raw {
-    /// In each seed that may host the component by then. (A shoot that no seed takes has none.)
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
-        let Some(owner) = ctx.owner(&self.of) else { return Vec::new() };
-        let shoots = ctx.shoots;
-        let (site, own): (usize, Vec<WorkloadId>) = match owner {
-            Owner::Site(site) => {
-                let all = ctx.lowering.clusters[site].cluster.workloads.keys();
-                (site, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, site, *id))).collect())
-            }
-            Owner::Shoot(k) => {
-                let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
-                (usize::from(hosted.seed), hosted.workloads.clone())
-            }
-        };
-        let workloads = &ctx.lowering.clusters[site].cluster.workloads;
-        let name = |id: &WorkloadId| workloads[*id].name.as_str();
-        let Some(place) = own.iter().position(|id| name(id) == self.component) else {
-            let hint = did_you_mean(&self.component, own.iter().map(name));
-            ctx.error("component", quote(&self.component), format!("the name of a component{hint}"));
-            return Vec::new();
-        };
-        if workloads[own[place]].kind == Kind::DaemonSet {
-            let found = format!("{}, a DaemonSet", quote(&self.component));
-            ctx.error("component", found, "a Deployment or StatefulSet");
+        tasks(&self.of, &self.component, Task::RollComponent, ctx)
+    }
+}
+
+/// What is asked for of a component in each cluster that may host it by then. (A shoot that no seed takes has none.)
+pub(super) fn tasks(
+    of: &RawOwner,
+    component: &str,
+    task: impl Fn(WorkloadId) -> Task,
+    ctx: &mut OperationCtx<'_, '_>,
+) -> Vec<(usize, Task)> {
+    let Some(owner) = ctx.owner(of) else { return Vec::new() };
+    let shoots = ctx.shoots;
+    let (site, own): (usize, Vec<WorkloadId>) = match owner {
+        Owner::Site(site) => {
+            let all = ctx.lowering.clusters[site].cluster.workloads.keys();
+            (site, all.filter(|id| shoots.iter().flat_map(Shoot::places).all(|hosted| !hosts(hosted, site, *id))).collect())
         }
-        match owner {
-            Owner::Site(site) => vec![(site, Task::RollComponent(own[place]))],
-            Owner::Shoot(k) => {
-                let task = |hosted: &Hosted| Some((usize::from(hosted.seed), Task::RollComponent(*hosted.workloads.get(place)?)));
-                shoots[k].places().filter_map(task).collect()
-            }
+        Owner::Shoot(k) => {
+            let Some(hosted) = &shoots[k].hosted else { return Vec::new() };
+            (usize::from(hosted.seed), hosted.workloads.clone())
+        }
+    };
+    let workloads = &ctx.lowering.clusters[site].cluster.workloads;
+    let name = |id: &WorkloadId| workloads[*id].name.as_str();
+    let Some(place) = own.iter().position(|id| name(id) == component) else {
+        let hint = did_you_mean(component, own.iter().map(name));
+        ctx.error("component", quote(component), format!("the name of a component{hint}"));
+        return Vec::new();
+    };
+    if workloads[own[place]].kind == Kind::DaemonSet {
+        let found = format!("{}, a DaemonSet", quote(component));
+        ctx.error("component", found, "a Deployment or StatefulSet");
+    }
+    match owner {
+        Owner::Site(site) => vec![(site, task(own[place]))],
+        Owner::Shoot(k) => {
+            let of_place = |hosted: &Hosted| Some((usize::from(hosted.seed), task(*hosted.workloads.get(place)?)));
+            shoots[k].places().filter_map(of_place).collect()
         }
     }
 }

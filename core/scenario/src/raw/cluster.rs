@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RawApiAccess, RawApiClient, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource,
-    RawSystem, RawTimers, RawUsage,
+    RawAlarm, RawApiAccess, RawApiClient, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource,
+    RawSystem, RawTimers, RawUsage, RawZoneAwareUpdate, RawZoneDisruptionBudget,
 };
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::{ApiToEtcd, TrafficDistribution, TrafficPolicy};
@@ -76,6 +76,18 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub budgets: Vec<RawBudget>,
+    /// StatefulSets that are rolled out zone after zone (Zone Aware Controllers for Kubernetes, which act while kube-controller-manager does).
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub zone_aware_updates: Vec<RawZoneAwareUpdate>,
+    /// Budgets that allow several disruptions at a time if they are in the same zone. All budgets must allow an eviction.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub zone_disruption_budgets: Vec<RawZoneDisruptionBudget>,
+    /// Alarms that may pause a rollout.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub alarms: Vec<RawAlarm>,
     /// Users of its API and their load.
     #[serde(rename = "use", default)]
     #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RawSource;
+use super::{RawRevision, RawSource, RawUpdate};
 use crate::kube::Rollout;
 use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
@@ -105,6 +105,19 @@ pub struct RawComponent {
         "x-source" = "kubernetes: RollingUpdateDeployment; gardener: kube-apiserver; assumed"
     ))]
     pub rollout: Option<RawRollout>,
+    /// How a StatefulSet replaces pods of older revisions.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "one after the other, from the highest ordinal down", "x-source" = "kubernetes: StatefulSetUpdateStrategy"))]
+    pub update: Option<RawUpdate>,
+    /// A pod of the StatefulSet is available when it has been ready for so long (`minReadySeconds`).
+    #[serde(default)]
+    #[schemars(extend("x-max" = "1d", "x-default" = "0s", "x-source" = "kubernetes: StatefulSetSpec"))]
+    pub min_ready: Option<Span>,
+    /// What is wrong with the revisions that `roll_component` makes, the first of them first; nothing with others. For workloads of clusters
+    /// without Gardener.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub revisions: Vec<RawRevision>,
     /// Pods of the StatefulSet come and go all at once.
     #[serde(default)]
     #[schemars(extend("x-default" = "true for etcd", "x-source" = "etcd-druid: podManagementPolicy Parallel"))]

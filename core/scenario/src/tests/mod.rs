@@ -13,6 +13,7 @@ mod messages_kube;
 mod passive;
 mod prices;
 mod published;
+mod rollouts;
 mod routing;
 mod usage;
 

@@ -3,25 +3,23 @@
 use super::deploy::deploy;
 use super::etcd::ETCD_QUOTA;
 use super::kube::{Builder, card, resources, usual_labels};
-use super::labels::requirements;
+use super::labels::{NAMESPACE, selected};
+use super::rollout;
 use super::usage;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec};
 use crate::kube::gardener::{FailureTolerance, Recovery};
-use crate::kube::labels::{Selector, Symbol};
+use crate::kube::labels::Symbol;
 use crate::kube::routing::ServiceTraffic;
 use crate::kube::taints::{Effect, Taint};
-use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, PodSelector, Resources, Service};
+use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, Resources, Service};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Members, Names, SymbolTable, Topology, quoted};
 use crate::operation::RawOperationKind;
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
 use crate::topology::Node;
 use crate::units::Rate;
 use crate::units::int_or_percent::IntOrPercent;
-
-/// Namespace of workloads and budgets.
-const NAMESPACE: &str = "default";
 
 /// All clusters, after the seeds, and what their names stand for.
 pub(super) fn validate(
@@ -105,6 +103,9 @@ pub(super) fn validate(
         for workload in all.into_iter().filter(|_| valid) {
             deploy(ctx, lowering, s, &path, &home, workload);
         }
+        if valid {
+            rollout::zone_aware(ctx, lowering, s, &path, cluster);
+        }
     }
     names
 }
@@ -175,12 +176,6 @@ fn static_pods(components: &[RawLeased]) -> impl Iterator<Item = Resources> {
     };
     let (server, etcd) = (pod(250, 0), pod(100, 100 << 20));
     [server, etcd].into_iter().chain(components.iter().filter_map(of_component))
-}
-
-/// The pods that the field at `path` selects.
-fn selected(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> PodSelector {
-    let selector = Selector::All(requirements(ctx, symbols, path, text));
-    PodSelector { namespace: symbols.symbol(NAMESPACE), selector }
 }
 
 /// The Services of a cluster.

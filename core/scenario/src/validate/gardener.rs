@@ -21,6 +21,7 @@ use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
+use crate::kube::zone_aware::ZoneAware;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
 use crate::operation::ShootChange;
@@ -381,6 +382,7 @@ impl ShootPlacement<'_> {
             components: Component::ALL.to_vec(),
             services: TiVec::new(),
             budgets: Vec::new(),
+            zone_aware: ZoneAware::default(),
         });
         Some(())
     }

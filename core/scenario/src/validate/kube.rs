@@ -13,6 +13,7 @@ use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
+use crate::kube::zone_aware::ZoneAware;
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
 use crate::lowering::{
     CheckCtx, ClusterDraft, ClusterDrafts, MAX_MACHINES, MAX_NODES, Members, Names, POOL, SymbolTable, Topology, add_machine,
@@ -190,6 +191,7 @@ impl Builder<'_, '_> {
             components: Component::ALL.to_vec(),
             services: TiVec::new(),
             budgets: Vec::new(),
+            zone_aware: ZoneAware::default(),
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
         let mut hosts = Names::new("a host of this control plane");

@@ -1,7 +1,8 @@
 //! Labels and what selects by them, as files give them.
 
 use crate::error::quote;
-use crate::kube::labels::{Requirement, Symbol};
+use crate::kube::PodSelector;
+use crate::kube::labels::{Requirement, Selector, Symbol};
 use crate::kube::selector::{self, Malformed};
 use crate::lowering::{CheckCtx, SymbolTable};
 
@@ -9,6 +10,15 @@ use crate::lowering::{CheckCtx, SymbolTable};
 pub(super) fn requirements(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> Vec<Requirement> {
     let parsed = selector::parse(text, &mut |word| symbols.symbol(word));
     parsed.unwrap_or_else(|wrong| malformed(ctx, path, &wrong))
+}
+
+/// Namespace of what clusters without Gardener run, and of their Services and budgets.
+pub(super) const NAMESPACE: &str = "default";
+
+/// The pods that the field at `path` selects.
+pub(super) fn selected(ctx: &mut CheckCtx<'_>, symbols: &mut SymbolTable, path: &str, text: &str) -> PodSelector {
+    let selector = Selector::All(requirements(ctx, symbols, path, text));
+    PodSelector { namespace: symbols.symbol(NAMESPACE), selector }
 }
 
 /// Reports labels that are set by whoever makes the object, not by its owner.

@@ -24,6 +24,7 @@ mod options;
 mod passive;
 mod planned_changes;
 mod prices;
+mod rollout;
 mod shoot_etcd;
 mod suitable;
 mod topology;

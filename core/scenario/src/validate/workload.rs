@@ -2,6 +2,7 @@
 
 use super::kube::milli;
 use super::labels::{label_key, labels, requirements, reserved};
+use super::rollout;
 use crate::error::{did_you_mean, quote};
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::{FailureTolerance, Recovery};
@@ -9,6 +10,7 @@ use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
+use crate::kube::update::Update;
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
@@ -260,12 +262,29 @@ impl PlannedComponent<'_> {
                 None if by_gardener => usual_rollout(self.part(), &pod_affinity),
                 None => Rollout::default(),
             },
+            update: self.update(ctx, of, kind),
             pod_affinity,
             start: self.said(|raw| raw.start).map_or(Duration::from_secs(numbers.start_s), |span| span.0),
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
             member_range: home.member_range,
         }
+    }
+
+    /// How its pods are replaced, and by which.
+    fn update(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Update {
+        let Some((_, raw)) = self.raw else { return Update::default() };
+        let (path, is_set) = (self.path(of), matches!(kind, Kind::StatefulSet { .. }));
+        for (field, is_given) in [("update", raw.update.is_some()), ("min_ready", raw.min_ready.is_some())] {
+            if is_given && !is_set {
+                ctx.error(&format!("{path}.{field}"), "it", "none: only a StatefulSet has it here");
+            }
+        }
+        if self.list != "workloads" && !raw.revisions.is_empty() {
+            let expected = "none: only workloads of `clusters` have revisions with faults";
+            ctx.error(&format!("{path}.revisions"), format!("{} revisions", raw.revisions.len()), expected);
+        }
+        rollout::update(ctx, &path, raw)
     }
 
     /// Labels of its pods that the file gives.

@@ -166,7 +166,9 @@ impl Objects {
             | PodFact::VolumeAttached(_)
             | PodFact::OrphanedContainer(_)
             | PodFact::SeveralBudgets
+            | PodFact::Denied
             | PodFact::VolumeDiscarded => {}
+            PodFact::Revision(number) => pod.revision = number,
         }
     }
 

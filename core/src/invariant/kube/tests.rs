@@ -19,7 +19,9 @@ use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
 use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
+use crate::kube::spec::update::Update;
 use crate::kube::spec::usage::InFlight;
+use crate::kube::spec::zone_aware::ZoneAware;
 use crate::kube::spec::{
     self, BudgetLimit, Component, Image, Kind, KubeClusterSpec, MachineDeployment, MemberRange, NodeSpec, NodeTemplate,
     PodSelector, PoolShare, Resources, Role, Rollout, Timers, UnhealthyPods, VolumeTemplate, Workload,
@@ -60,6 +62,7 @@ fn workload(app: u32) -> Workload {
         rollout: Rollout::default(),
         start: Duration::ZERO,
         stop: Duration::ZERO,
+        update: Update::default(),
         placed: Vec::new(),
         member_range: MemberRange::default(),
     }
@@ -132,6 +135,7 @@ fn scenario() -> Scenario {
             budget("data", &[1, 2], BudgetLimit::MinAvailable(Int(3))),
             budget("twice", &[3], BudgetLimit::MaxUnavailable(Int(1))),
         ],
+        zone_aware: ZoneAware::default(),
     }]);
     scenario
 }

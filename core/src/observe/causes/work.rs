@@ -243,7 +243,7 @@ impl Causes {
             None => None,
         };
         let concerns = |task: &Task| match *task {
-            Task::RollComponent(workload) => workload == pod.workload,
+            Task::RollComponent(workload) | Task::RollBackComponent(workload) => workload == pod.workload,
             Task::DrainNode(key) => node == Some(NodeName::Given(key)),
             Task::RollMachines(of) => deployment == Some(of),
             Task::ScaleWorkload(scale) => scale.workload == pod.workload,
@@ -261,6 +261,9 @@ impl Causes {
         let told = match end.task {
             None | Some(Task::AddHost(_) | Task::RemoveHost(_)) => format!("{pod} was {done}"),
             Some(Task::RollComponent(workload)) => format!("the rollout of {} {done} {pod}", spec.workloads[workload].name),
+            Some(Task::RollBackComponent(workload)) => {
+                format!("the rollback of {} {done} {pod}", spec.workloads[workload].name)
+            }
             Some(Task::DrainNode(node)) => {
                 format!("the drain of {} {done} {pod}", self.scenario.nodes[spec.nodes[node].node].name)
             }

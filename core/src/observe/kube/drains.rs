@@ -50,6 +50,8 @@ enum Answer {
     TooMany,
     /// Several budgets select the pod.
     Several,
+    /// An admission webhook denies it.
+    Denied,
 }
 
 impl Drains {
@@ -78,6 +80,7 @@ impl Drains {
                     PodFact::Evicted(true) | PodFact::Terminating => Answer::Granted,
                     PodFact::Evicted(false) => Answer::TooMany,
                     PodFact::SeveralBudgets => Answer::Several,
+                    PodFact::Denied => Answer::Denied,
                     _ => return,
                 };
                 let node = serving.node_of(cluster, name);
@@ -158,6 +161,12 @@ fn reason(answer: Option<Answer>, workload: WorkloadId, spec: &KubeClusterSpec) 
         None => "the API did not answer".to_owned(),
         Some(Answer::Granted) => "it is evicted, and has not ended yet".to_owned(),
         Some(Answer::TooMany) => format!("PodDisruptionBudget {} allows no disruption", text::list(&budgets())),
+        Some(Answer::Denied) => {
+            let of = &spec.workloads[workload];
+            let selects =
+                spec.zone_aware.budgets.iter().filter(|budget| budget.pods.selects(of)).map(|budget| budget.name.clone());
+            format!("ZoneDisruptionBudget {} allows no disruption in its zone", text::list(&selects.take(1).collect::<Vec<_>>()))
+        }
         Some(Answer::Several) => format!("several PodDisruptionBudgets select it: {}", text::list(&budgets())),
     }
 }

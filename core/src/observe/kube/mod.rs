@@ -1,6 +1,7 @@
 //! What happened to pods, nodes and machines, for the report.
 
 pub mod apis;
+pub mod budgets;
 pub mod counts;
 pub mod drains;
 pub mod failback;
@@ -11,6 +12,7 @@ pub mod objects;
 pub mod orphaned_containers;
 pub mod pending;
 pub mod recovery;
+pub mod rollouts;
 mod rows;
 pub mod service_traffic;
 pub mod services;
@@ -32,8 +34,8 @@ use crate::observe::Observer;
 use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{
-    ApiReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, NodePoolReport, OrphanedContainerReport,
-    RecoveryReport, ServiceReport, ServiceTrafficReport, length,
+    ApiReport, BudgetReport, ComponentReport, CountsReport, DrainReport, HintsReport, MigrationReport, NodePoolReport,
+    OrphanedContainerReport, RecoveryReport, RolloutReport, ServiceReport, ServiceTrafficReport, length,
 };
 use crate::scenario::{Scenario, Vantage};
 use recovery::{Row, Step};
@@ -64,6 +66,10 @@ pub struct Kube {
     pub hints: hints::Hints,
     /// Node groups of pools.
     pub node_pools: node_pools::NodePools,
+    /// Rollouts of workloads.
+    pub rollouts: Arc<rollouts::Rollouts>,
+    /// Budgets of evictions.
+    pub budgets: Arc<budgets::Budgets>,
 }
 
 impl Kube {
@@ -72,6 +78,8 @@ impl Kube {
         let (apis, orphaned_containers, serving, recovery, drains, migrations, hints) = Default::default();
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let (node_pools, service_traffic) = (node_pools::NodePools::new(scenario), service_traffic::Flows::new(scenario));
+        let rollouts = Arc::new(rollouts::Rollouts::new(scenario));
+        let budgets = Arc::new(budgets::Budgets::new(scenario));
         let scenario = Arc::clone(scenario);
         let mut kube = Self {
             scenario,
@@ -86,6 +94,8 @@ impl Kube {
             hints,
             node_pools,
             service_traffic,
+            rollouts,
+            budgets,
         };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
@@ -127,6 +137,16 @@ impl Kube {
     /// Connections of Services' clients, as they stand `now`.
     pub fn service_traffic(&self, now: Time) -> Vec<ServiceTrafficReport> {
         self.service_traffic.rows(now, &self.scenario)
+    }
+
+    /// Rollouts, in the order they were asked for, as they stand `now`.
+    pub fn rollouts(&self, now: Time) -> Vec<RolloutReport> {
+        self.rollouts.rows(now)
+    }
+
+    /// What budgets let evictions do, as that stands `now`.
+    pub fn budgets(&self, now: Time) -> Vec<BudgetReport> {
+        self.budgets.rows(now)
     }
 
     /// While Services had topology hints, where any asks for them.
@@ -206,7 +226,16 @@ impl Observer for Kube {
         if let Record::Gardener(_, fact) = record {
             self.migrations.record(at, fact);
         }
+        if let Record::Rollout(cluster, fact) = record {
+            Arc::make_mut(&mut self.rollouts).zone_aware(*cluster, *fact);
+        }
         let Record::Kube(cluster, fact) = record else { return };
+        if self.rollouts.follows(*cluster, fact) {
+            Arc::make_mut(&mut self.rollouts).record(at, *cluster, fact);
+        }
+        if self.budgets.follows(*cluster, fact) {
+            Arc::make_mut(&mut self.budgets).record(at, *cluster, fact);
+        }
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
         // Other records do not change them: clones go on sharing them.

@@ -176,6 +176,8 @@ impl Recovery {
             | PodFact::OrphanedContainer(_)
             | PodFact::Evicted(_)
             | PodFact::SeveralBudgets
+            | PodFact::Denied
+            | PodFact::Revision(_)
             | PodFact::VolumeDiscarded => {}
         }
     }

@@ -28,3 +28,4 @@ mod traffic;
 mod volumes;
 mod workloads;
 mod world;
+mod zone_aware;

@@ -18,7 +18,9 @@ use crate::kube::share::Share;
 use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::placement::PodAffinity;
 use crate::kube::spec::routing::Routing;
+use crate::kube::spec::update::Update;
 use crate::kube::spec::usage::InFlight;
+use crate::kube::spec::zone_aware::ZoneAware;
 use crate::kube::spec::{
     Component, Image, Kind, KubeClusterSpec, MemberRange, NodeSpec, NodeTemplate, Resources, Role, Rollout, Timers,
     UNREACHABLE_TOLERATION, Workload, tolerates_unreachable,
@@ -116,6 +118,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         components: Component::ALL.to_vec(),
         services: TiVec::new(),
         budgets: Vec::new(),
+        zone_aware: ZoneAware::default(),
     }]);
     scenario
 }
@@ -144,6 +147,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         image: Image { id: 0, bytes: 0 },
         max_unavailable: None,
         rollout: Rollout::default(),
+        update: Update::default(),
         placed: Vec::new(),
         member_range: MemberRange::default(),
     }
@@ -248,6 +252,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         components: Component::ALL.to_vec(),
         services: TiVec::new(),
         budgets: Vec::new(),
+        zone_aware: ZoneAware::default(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {

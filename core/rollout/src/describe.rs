@@ -1,0 +1,45 @@
+//! Facts of zone-aware controllers in plain words.
+
+use crate::record::RolloutRecord;
+use crate::rule::zone_aware_update::Verdict;
+use zonefall_kube::spec::KubeClusterSpec;
+use zonefall_scenario::Scenario;
+
+impl RolloutRecord {
+    /// The name of the StatefulSet that it is about.
+    pub fn workload<'a>(&self, cluster: &'a KubeClusterSpec) -> &'a str {
+        let (Self::Step { update, .. } | Self::Verdict(update, _)) = *self;
+        &cluster.workloads[cluster.zone_aware.updates[usize::from(update)].workload].name
+    }
+
+    /// The fact in plain words, names resolved.
+    pub fn describe(&self, cluster: &KubeClusterSpec, scenario: &Scenario) -> String {
+        let workload = self.workload(cluster);
+        let text = match self {
+            Self::Step { zone, pods, .. } => {
+                let plural = if *pods == 1 { "" } else { "s" };
+                format!("deletes {pods} pod{plural} of {workload} in {}", scenario.zones[*zone].name)
+            }
+            Self::Verdict(_, verdict) => format!("of {workload} {}", verdict.describe()),
+        };
+        format!("{}: the ZoneAwareUpdate {text}", cluster.name)
+    }
+}
+
+impl Verdict {
+    /// What the update does, in words that follow its name.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::NotOnDelete => "leaves pods to the StatefulSet controller",
+            Self::Terminating => "waits for pods that are terminating",
+            Self::NewPodNotReady => "waits for pods of the new revision to be ready",
+            Self::Done => "is done",
+            Self::SeveralZonesNotReady => "waits: old pods of several zones are not ready",
+            Self::OtherZoneNotReady => "waits: pods are not ready outside the zone whose turn it is",
+            Self::Paused => "is paused by its alarm",
+            Self::AlarmUnreadable => "cannot read its alarm",
+            Self::NoZone => "knows the zone of no old pod",
+            Self::Deletes => "goes on",
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What the zone-aware controllers of a cluster do.
+
+use serde::{Deserialize, Serialize};
+
+use zonefall_kernel::traced;
+use zonefall_kube::ctx::ClusterCtx;
+use zonefall_scenario::ids::ZoneId;
+
+use crate::rule::zone_aware_update::Verdict;
+
+/// A fact of one cluster. Updates are named by their place among
+/// [`ZoneAware::updates`](zonefall_scenario::kube::zone_aware::ZoneAware::updates).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RolloutRecord {
+    /// A `ZoneAwareUpdate` deletes pods: those that are told to end next.
+    Step {
+        /// The update.
+        update: u16,
+        /// Zone of the pods.
+        zone: ZoneId,
+        /// How many.
+        pods: u16,
+        /// Steps before it with this revision.
+        step: u32,
+    },
+    /// A pass of a `ZoneAwareUpdate` comes to something else than the one before.
+    Verdict(u16, Verdict),
+}
+
+// The trace writes records of Kubernetes and of the zone-aware controllers alike: their tags differ.
+traced! { enum RolloutRecord { Step { update, zone, pods, step } = 20, Verdict(update, verdict) = 21 } }
+
+/// Tells a fact.
+pub(crate) fn tell(record: RolloutRecord, ctx: &mut ClusterCtx<'_>) {
+    ctx.out.record_other(&(ctx.cluster, record));
+}

@@ -1,0 +1,112 @@
+//! Rollouts and zone-aware controllers of clusters without Gardener: what of them is wrong, and what they become.
+
+use serde_json::{Value, json};
+
+use crate::Scenario;
+use crate::ids::{KubeClusterId, WorkloadId};
+use crate::kube::update::{RevisionSpec, RollingUpdate, UpdateStrategy};
+use crate::kube::zone_aware::{Rollback, ZoneBudgetAdmission};
+use crate::units::int_or_percent::IntOrPercent::{Int, Percent};
+use zonefall_kernel::time::{Duration, Time};
+
+/// A cluster with a StatefulSet `db` and a Deployment `web`, with these fields of them and of the cluster.
+fn file(db: Value, web: Value, cluster: Value) -> String {
+    let merged = |mut value: Value, more: Value| {
+        let Value::Object(more) = more else { panic!("fields are an object") };
+        value.as_object_mut().expect("an object").extend(more);
+        value
+    };
+    let db = merged(json!({"name": "db", "kind": "stateful_set", "replicas": 9}), db);
+    let web = merged(json!({"name": "web", "kind": "deployment"}), web);
+    let cluster = merged(
+        json!({"name": "c", "zones": ["a"], "pools": [{"name": "p", "minimum": 1, "maximum": 1}], "workloads": [db, web]}),
+        cluster,
+    );
+    let topology = json!({"regions": [{"name": "r", "zones": ["a"]}]});
+    json!({"name": "plain", "duration": "1m", "topology": topology, "clusters": [cluster]}).to_string()
+}
+
+#[test]
+fn rollouts_reach_the_model() {
+    let db = json!({
+        "update": {"partition": 3, "max_unavailable": "20%"},
+        "min_ready": "10s",
+        "revisions": [{"never_ready": true}, {"crashes_after": "1m", "error_rate": "5%", "errors_after": "2s"}],
+    });
+    let cluster = json!({
+        "zone_aware_updates": [
+            {"workload": "db", "max_unavailable": "33%", "pause_rollout_alarm": "e", "dry_run": true, "rollback": "readme"},
+        ],
+        "alarms": [
+            {"name": "e", "rings": [{"at": "1m", "for": "2m"}], "error_rate": {"workload": "web", "threshold": "1%"}},
+        ],
+        "zone_disruption_budgets": [{"name": "z", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"}],
+    });
+    let scenario = Scenario::from_json(&file(db, json!({}), cluster)).unwrap_or_else(|errors| panic!("{errors}"));
+    let cluster = &scenario.kube.clusters[KubeClusterId(0)];
+    let update = &cluster.workloads[WorkloadId(0)].update;
+    let rolling = RollingUpdate { partition: 3, max_unavailable: Some(Percent(20)) };
+    assert_eq!((update.strategy, update.min_ready), (UpdateStrategy::RollingUpdate(rolling), Duration::from_secs(10)));
+    assert_eq!([0, 1, 2, 3].map(|number| update.revision(number).is_bad()), [false, true, true, false]);
+    let (minute, two_s) = (Duration::from_secs(60), Duration::from_secs(2));
+    let second = RevisionSpec { never_ready: false, crashes_after: Some(minute), error_rate: 0.05, errors_after: two_s };
+    assert_eq!(update.revision(2), second);
+    let [zau] = &cluster.zone_aware.updates[..] else { panic!("{:?}", cluster.zone_aware) };
+    assert_eq!((zau.workload, zau.alarm, zau.options.max_unavailable), (WorkloadId(0), Some(0), Percent(33)));
+    assert!((zau.options.exponential_factor - 2.0).abs() < f64::EPSILON && zau.options.rollback == Rollback::Readme);
+    let alarm = &cluster.zone_aware.alarms[0];
+    assert_eq!(alarm.rings, [(Time::ZERO + minute, Time::ZERO + minute + Duration::from_secs(120))]);
+    assert_eq!(alarm.error_rate.map(|alarm| (alarm.workload, alarm.period)), Some((WorkloadId(1), minute)));
+    let budget = &cluster.zone_aware.budgets[0];
+    assert_eq!((budget.max_unavailable, budget.admission), (Int(2), ZoneBudgetAdmission::Strict));
+}
+
+#[test]
+fn what_is_wrong_with_rollouts() {
+    let update = |workload: &str| json!({"workload": workload, "max_unavailable": 1});
+    for (db, web, cluster, expected) in [
+        (
+            json!({"update": {"on_delete": true, "partition": 1}}),
+            json!({"update": {}, "min_ready": "1s"}),
+            json!({}),
+            "clusters[0].workloads[0].update: expected neither `partition` nor `max_unavailable`: they are of rolling updates; found `on_delete` with one of these\n\
+             clusters[0].workloads[1].update: expected none: only a StatefulSet has it here; found it\n\
+             clusters[0].workloads[1].min_ready: expected none: only a StatefulSet has it here; found it",
+        ),
+        (
+            json!({"update": {"on_delete": true}}),
+            json!({}),
+            json!({"zone_aware_updates": [update("db"), update("db"), update("web"), update("bd")]}),
+            "clusters[0].zone_aware_updates[1].workload: expected each StatefulSet once; found \"db\" again\n\
+             clusters[0].zone_aware_updates[2].workload: expected a StatefulSet; found \"web\"\n\
+             clusters[0].zone_aware_updates[3].workload: expected the name of a workload (did you mean \"db\"?); found \"bd\"",
+        ),
+        (
+            json!({"update": {"max_unavailable": "101%"}}),
+            json!({}),
+            json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": "200%", "pause_rollout_alarm": "e"}]}),
+            "clusters[0].workloads[0].update.max_unavailable: expected at most 100%; found \"101%\"\n\
+             clusters[0].zone_aware_updates[0].workload: expected a StatefulSet with `update.on_delete`, or a `dry_run`: the program does nothing else; found \"db\" without `update.on_delete`\n\
+             clusters[0].zone_aware_updates[0].max_unavailable: expected at most 100%; found \"200%\"\n\
+             clusters[0].zone_aware_updates[0].pause_rollout_alarm: expected the name of an alarm: nothing (there are none); found \"e\"",
+        ),
+        (
+            json!({}),
+            json!({}),
+            json!({
+                "zone_disruption_budgets": [
+                    {"name": "z", "pods": "app in (db, web)", "max_unavailable": 1},
+                    {"name": "z", "pods": "app=db", "max_unavailable": "101%"},
+                ],
+                "alarms": [{"name": "a", "error_rate": {"workload": "wbe", "threshold": 0.5}}],
+            }),
+            "clusters[0].alarms[0].error_rate.workload: expected the name of a workload (did you mean \"web\"?); found \"wbe\"\n\
+             clusters[0].zone_disruption_budgets[0].pods: expected pods of StatefulSets: the program knows no other controllers; found \"app in (db, web)\", which selects pods of web\n\
+             clusters[0].zone_disruption_budgets[1].name: expected a name that no other has: it already names a zone disruption budget; found \"z\" again\n\
+             clusters[0].zone_disruption_budgets[1].max_unavailable: expected at most 100%; found \"101%\"",
+        ),
+    ] {
+        let found = Scenario::from_json(&file(db, web, cluster)).err().map_or_else(String::new, |errors| errors.to_string());
+        assert_eq!(found, expected);
+    }
+}

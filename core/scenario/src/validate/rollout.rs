@@ -1,0 +1,122 @@
+//! Rollouts: how pods are replaced, and what zone-aware controllers look after.
+
+use super::labels::selected;
+use crate::error::{did_you_mean, quote};
+use crate::ids::{TiVec, WorkloadId};
+use crate::kube::update::{RevisionSpec, RollingUpdate, Update, UpdateStrategy};
+use crate::kube::zone_aware::{AlarmSpec, ErrorRateAlarm, ZoneAware, ZoneAwareUpdate, ZoneBudget, ZoneUpdate};
+use crate::kube::{Kind, Workload};
+use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
+use crate::raw::{RawAlarm, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget};
+use crate::units::int_or_percent::IntOrPercent;
+use zonefall_kernel::time::{Duration, Time};
+
+/// How the pods of a component are replaced, and by which.
+pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> Update {
+    let RawUpdate { on_delete, partition, max_unavailable } = raw.update.unwrap_or_default();
+    if on_delete && (partition > 0 || max_unavailable.is_some()) {
+        let expected = "neither `partition` nor `max_unavailable`: they are of rolling updates";
+        ctx.error(&format!("{path}.update"), "`on_delete` with one of these", expected);
+    }
+    whole(ctx, &format!("{path}.update.max_unavailable"), max_unavailable);
+    let rolling = UpdateStrategy::RollingUpdate(RollingUpdate { partition, max_unavailable });
+    let strategy = if on_delete { UpdateStrategy::OnDelete } else { rolling };
+    let revision = |raw: &crate::raw::RawRevision| RevisionSpec {
+        never_ready: raw.never_ready,
+        crashes_after: raw.crashes_after.map(|span| span.0),
+        error_rate: raw.error_rate.map_or(0.0, |rate| rate.0),
+        errors_after: raw.errors_after.map_or(Duration::ZERO, |span| span.0),
+    };
+    let min_ready = raw.min_ready.map_or(Duration::ZERO, |span| span.0);
+    Update { strategy, min_ready, revisions: raw.revisions.iter().map(revision).collect() }
+}
+
+/// Reports a percentage of more than there is.
+fn whole(ctx: &mut CheckCtx<'_>, path: &str, share: Option<IntOrPercent>) {
+    if let Some(share @ IntOrPercent::Percent(101..)) = share {
+        ctx.error(path, quoted(share), "at most 100%");
+    }
+}
+
+/// What the zone-aware controllers of the cluster at place `s` look after.
+pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s: usize, path: &str, raw: &RawCluster) {
+    let ClusterDrafts { clusters, symbols, .. } = lowering;
+    let cluster = &mut clusters[s].cluster;
+    let mut alarms = Names::new("an alarm");
+    let mut zone_aware = ZoneAware::default();
+    for (k, raw) in raw.alarms.iter().enumerate() {
+        let path = format!("{path}.alarms[{k}]");
+        alarms.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        zone_aware.alarms.push(alarm(ctx, &path, raw, &cluster.workloads));
+    }
+    for (k, raw) in raw.zone_aware_updates.iter().enumerate() {
+        let path = format!("{path}.zone_aware_updates[{k}]");
+        if let Some(update) = zone_update(ctx, &path, raw, &alarms, &cluster.workloads) {
+            if zone_aware.updates.iter().any(|other| other.workload == update.workload) {
+                let found = format!("{} again", quote(&raw.workload));
+                ctx.error(&format!("{path}.workload"), found, "each StatefulSet once");
+            }
+            zone_aware.updates.push(update);
+        }
+    }
+    let mut names = Names::new("a zone disruption budget");
+    for (k, raw) in raw.zone_disruption_budgets.iter().enumerate() {
+        let path = format!("{path}.zone_disruption_budgets[{k}]");
+        names.add(ctx, &format!("{path}.name"), raw.name.as_str(), k);
+        whole(ctx, &format!("{path}.max_unavailable"), Some(raw.max_unavailable));
+        let RawZoneDisruptionBudget { max_unavailable, zdb: admission, .. } = *raw;
+        let pods = selected(ctx, symbols, &format!("{path}.pods"), &raw.pods);
+        let others = cluster.workloads.iter().filter(|workload| pods.selects(workload));
+        if let Some(other) = others.into_iter().find(|workload| !matches!(workload.kind, Kind::StatefulSet { .. })) {
+            let expected = "pods of StatefulSets: the program knows no other controllers";
+            ctx.error(&format!("{path}.pods"), format!("{}, which selects pods of {}", quote(&raw.pods), other.name), expected);
+        }
+        zone_aware.budgets.push(ZoneBudget { name: raw.name.to_string(), pods, max_unavailable, admission });
+    }
+    cluster.zone_aware = zone_aware;
+}
+
+fn workload(ctx: &mut CheckCtx<'_>, path: &str, name: &str, all: &TiVec<WorkloadId, Workload>) -> Option<WorkloadId> {
+    let found = all.iter_enumerated().find(|(_, workload)| workload.name == name).map(|(id, _)| id);
+    if found.is_none() {
+        let hint = did_you_mean(name, all.iter().map(|workload| workload.name.as_str()));
+        ctx.error(path, quote(name), format!("the name of a workload{hint}"));
+    }
+    found
+}
+
+fn alarm(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawAlarm, workloads: &TiVec<WorkloadId, Workload>) -> AlarmSpec {
+    let rings = raw.rings.iter().map(|ringing| {
+        let from = Time::ZERO + ringing.at.0;
+        (from, ringing.lasts.map_or(Time::MAX, |lasts| from + lasts.0))
+    });
+    let error_rate = raw.error_rate.as_ref().and_then(|raw| {
+        let workload = workload(ctx, &format!("{path}.error_rate.workload"), &raw.workload, workloads)?;
+        Some(ErrorRateAlarm { workload, threshold: raw.threshold.0, period: raw.period.0 })
+    });
+    AlarmSpec { name: raw.name.to_string(), rings: rings.collect(), error_rate }
+}
+
+fn zone_update(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    raw: &RawZoneAwareUpdate,
+    alarms: &Names,
+    workloads: &TiVec<WorkloadId, Workload>,
+) -> Option<ZoneUpdate> {
+    let place = format!("{path}.workload");
+    let id = workload(ctx, &place, &raw.workload, workloads)?;
+    let of = &workloads[id];
+    if !matches!(of.kind, Kind::StatefulSet { .. }) {
+        ctx.error(&place, quote(&raw.workload), "a StatefulSet");
+    } else if of.update.strategy != UpdateStrategy::OnDelete && !raw.dry_run {
+        let found = format!("{} without `update.on_delete`", quote(&raw.workload));
+        ctx.error(&place, found, "a StatefulSet with `update.on_delete`, or a `dry_run`: the program does nothing else");
+    }
+    whole(ctx, &format!("{path}.max_unavailable"), Some(raw.max_unavailable));
+    let field = format!("{path}.pause_rollout_alarm");
+    let alarm = raw.pause_rollout_alarm.as_ref().and_then(|name| alarms.find(ctx, &field, name)).map(|place| place as u16);
+    let RawZoneAwareUpdate { max_unavailable, exponential_factor, ignore_alarm, dry_run, rollback, .. } = *raw;
+    let options = ZoneAwareUpdate { max_unavailable, exponential_factor, ignore_alarm, dry_run, rollback };
+    Some(ZoneUpdate { workload: id, options, alarm })
+}

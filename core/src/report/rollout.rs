@@ -1,0 +1,81 @@
+//! The part of a report that is about rollouts, and about budgets of evictions.
+
+use serde::{Deserialize, Serialize};
+
+/// A rollout of a workload: from when it was asked for until all of its pods have the revision and are ready, or the next one begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RolloutReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// The workload.
+    pub workload: String,
+    /// It goes back to the revision before.
+    pub rollback: bool,
+    /// Revision that its pods are to have: 0 is that of the start.
+    pub revision: u32,
+    /// Something is wrong with that revision.
+    pub bad: bool,
+    /// When it was asked for, in seconds.
+    pub requested_s: f64,
+    /// From `requested_s` until it was complete, the next one began, or the run ended, in seconds.
+    pub duration_s: f64,
+    /// All pods had the revision and were ready.
+    pub completed: bool,
+    /// What it waited for at last, in plain words; null: nothing is known.
+    pub waits_for: Option<String>,
+    /// Pods deleted at one moment, in order.
+    pub batches: Vec<BatchReport>,
+    /// The ordinals of all batches but those of evictions, zone by zone: `[[28], [27, 22]], [[29, 26]]`; empty for a Deployment.
+    pub sequence: String,
+    /// Pods of this revision that ever ran, if something is wrong with it.
+    pub exposed_pods: u32,
+    /// Zones that these were in.
+    pub exposed_zones: u32,
+    /// Time that they ran, summed over pods, in seconds.
+    pub exposed_pod_s: f64,
+    /// Most pods that were not ready at one moment, missing ones included.
+    pub most_unavailable: u32,
+    /// Most zones that such pods were in.
+    pub zones_disrupted: u32,
+    /// Time in which they were in several, in seconds.
+    pub several_zones_s: f64,
+    /// Requests that failed, as the time in which all of them would have, in seconds: shares of them fail by revision, and all of them where
+    /// no pod is ready.
+    pub failed_s: f64,
+}
+
+/// Pods of a workload that were deleted at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchReport {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// Who did it: `ZoneAwareUpdate`, `StatefulSet controller`, `Deployment controller` or `eviction`.
+    pub by: String,
+    /// Zones that the pods were in, each once.
+    pub zones: Vec<String>,
+    /// The pods, in order.
+    pub pods: Vec<String>,
+}
+
+/// What a budget let evictions do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BudgetReport {
+    /// The cluster it is in.
+    pub cluster: String,
+    /// Its name.
+    pub budget: String,
+    /// `PodDisruptionBudget` or `ZoneDisruptionBudget`.
+    pub kind: String,
+    /// Evictions of its pods that were granted.
+    pub granted: u32,
+    /// Requests for evictions of its pods that were refused, by whichever budget.
+    pub refused: u32,
+    /// Most pods that were evicted and not ready again at one moment.
+    pub most_disrupted: u32,
+    /// Most zones that such pods were in.
+    pub zones_disrupted: u32,
+    /// Time in which they were in several, in seconds.
+    pub several_zones_s: f64,
+    /// The eviction that first disrupted a second zone, in words; null: none did.
+    pub second_zone: Option<String>,
+}
