@@ -26,7 +26,6 @@
 //! anybody asks: how long a write of that component takes now, or `None`: it does nothing. How a controller is written and registered:
 //! [`controller`].
 
-pub mod admission;
 pub mod api;
 pub mod claim;
 pub mod cluster;

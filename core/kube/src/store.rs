@@ -1,6 +1,7 @@
 //! The objects of a cluster's API, and the only ways to change them: each leaves a record and a [`Change`] for those who watch. Each kind
 //! of object has a file; how many pods of which revision a workload is to have stands here.
 
+mod admission;
 mod budgets;
 mod claims;
 mod endpoints;
@@ -9,13 +10,11 @@ mod nodes;
 mod pods;
 mod selection;
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::admission::EvictionWebhook;
 use crate::claim::Claim;
 use crate::ctx::ClusterCtx;
 use crate::name::{NodeName, PodName};
@@ -23,6 +22,7 @@ use crate::revision::Revisions;
 use crate::rule::budget::Status;
 use crate::rule::labels::Symbol;
 use crate::spec::{KubeClusterSpec, NodeSpec, Workload};
+pub use admission::EvictionWebhook;
 pub use budgets::BudgetId;
 pub use machines::MachineTables;
 pub use nodes::Node;
@@ -222,15 +222,6 @@ impl Store {
         let revisions = self.revisions(workload);
         // Most have never been rolled out anew.
         !revisions.is_first() && self.pods_of(workload).any(|(_, pod)| pod.revision != revisions.current())
-    }
-
-    /// Does something with the webhook of a type, if there is one, and what it sees.
-    pub fn with_webhook<W: EvictionWebhook, T>(&mut self, act: impl FnOnce(&mut W, &Self) -> T) -> Option<T> {
-        let mut webhooks = std::mem::take(&mut self.webhooks);
-        let found = webhooks.iter_mut().find_map(|webhook| (&mut **webhook as &mut dyn Any).downcast_mut());
-        let result = found.map(|webhook| act(webhook, self));
-        self.webhooks = webhooks;
-        result
     }
 
     /// What has changed since it was last asked for.

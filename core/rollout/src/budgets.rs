@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
-use zonefall_kube::admission::EvictionWebhook;
 use zonefall_kube::controller::disruption::health;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
@@ -16,7 +15,7 @@ use zonefall_kube::name::{PodName, PodTag};
 use zonefall_kube::rule::budget::Health;
 use zonefall_kube::spec::zone_aware::{ZoneBudget, ZoneBudgetAdmission};
 use zonefall_kube::spec::{Component, KubeClusterSpec};
-use zonefall_kube::store::{Change, Store};
+use zonefall_kube::store::{Change, EvictionWebhook, Store};
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{PodId, WorkloadId};
 

@@ -33,13 +33,12 @@ use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::admission::EvictionWebhook;
 use crate::ctx::{ClusterCtx, Notification};
 pub use crate::event::Due;
 use crate::event::KubeEvent;
 use crate::kubelet::Kubelet;
 use crate::spec::{Component, KubeClusterSpec};
-use crate::store::{Change, Store};
+use crate::store::{Change, EvictionWebhook, Store};
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;

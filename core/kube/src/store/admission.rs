@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::fmt::Debug;
 
+use super::Store;
 use crate::ctx::ClusterCtx;
-use crate::store::Store;
 use zonefall_scenario::ids::PodId;
 
 /// A validating webhook for evictions (`pods/eviction`).
@@ -19,5 +19,16 @@ pub trait EvictionWebhook: Any + Debug + Send + Sync {
 impl Clone for Box<dyn EvictionWebhook> {
     fn clone(&self) -> Self {
         (**self).boxed()
+    }
+}
+
+impl Store {
+    /// Does something with the webhook of a type, if there is one, and what it sees.
+    pub fn with_webhook<W: EvictionWebhook, T>(&mut self, act: impl FnOnce(&mut W, &Self) -> T) -> Option<T> {
+        let mut webhooks = std::mem::take(&mut self.webhooks);
+        let found = webhooks.iter_mut().find_map(|webhook| (&mut **webhook as &mut dyn Any).downcast_mut());
+        let result = found.map(|webhook| act(webhook, self));
+        self.webhooks = webhooks;
+        result
     }
 }
