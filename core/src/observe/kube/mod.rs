@@ -91,9 +91,9 @@ impl Kube {
             drains,
             migrations,
             services,
+            service_traffic,
             hints,
             node_pools,
-            service_traffic,
             rollouts,
             budgets,
         };
