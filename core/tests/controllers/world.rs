@@ -32,7 +32,7 @@ use zonefall_core::sim::{Options, Stepping};
 
 /// Kinds of records that `until` prints. `readiness` is a part of `pods`, `conditions` and `taints` are of `nodes`, `connections` (to
 /// etcd, for pods) of `servers`, `members` of `etcd`.
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 22] = [
     "pods",
     "rollouts",
     "endpoints",
@@ -48,6 +48,7 @@ const KINDS: [&str; 21] = [
     "api",
     "leases",
     "hints",
+    "groups",
     "outages",
     "druid",
     "shoots",
@@ -268,7 +269,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::Node(..)) => ["nodes"; 2],
         Record::Kube(_, KubeRecord::Zone(..) | KubeRecord::EvictionPaused(_)) => ["zones"; 2],
         Record::Kube(_, KubeRecord::Machine(..) | KubeRecord::MachineDeploymentScaled(..)) => ["machines"; 2],
-        Record::Kube(_, KubeRecord::NodeGroup(..)) => ["node groups"; 2],
+        Record::Kube(_, KubeRecord::NodeGroup(..)) => ["groups"; 2],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Etcd(_))) => ["servers", "connections"],
         Record::Kube(_, KubeRecord::ApiServer(_, ServerFact::Stalled(_))) => ["stalls"; 2],
         Record::Kube(_, KubeRecord::ApiServer(..)) => ["servers"; 2],

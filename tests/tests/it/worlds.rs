@@ -50,7 +50,7 @@ const FAULTS: [&str; 22] = [
     "zone_power",
 ];
 
-const OPERATIONS: [&str; 13] = [
+const OPERATIONS: [&str; 14] = [
     "add_control_plane_node",
     "add_member",
     "compact",
@@ -63,6 +63,7 @@ const OPERATIONS: [&str; 13] = [
     "remove_member",
     "roll_component",
     "roll_pool",
+    "scale_workload",
     "set_failure_tolerance",
 ];
 
