@@ -87,7 +87,8 @@ impl ScaleUp<'_> {
         Plan { more, choices }
     }
 
-    /// A group, and those that may grow along with it: similar ones that the same pods fit.
+    /// A group, and those that may grow along with it: similar ones that these pods fit, too
+    /// (`core/scaleup/orchestrator/orchestrator.go`).
     fn partners(&self, id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<MachineDeploymentId> {
         let may_grow = |id: &MachineDeploymentId| self.refused[*id].is_none();
         if !may_grow(&id) || !self.similar[id].iter().any(may_grow) {
@@ -95,7 +96,7 @@ impl ScaleUp<'_> {
         }
         let pods = |id| -> BTreeSet<Demand> { suitable(id, self.pods, self.assumed, ctx.spec, store) };
         let own = pods(id);
-        let similar = self.similar[id].iter().copied().filter(may_grow).filter(|other| pods(*other) == own);
+        let similar = self.similar[id].iter().copied().filter(may_grow).filter(|other| pods(*other).is_superset(&own));
         std::iter::once(id).chain(similar).collect()
     }
 

@@ -24,7 +24,7 @@ pub struct Limits {
 /// Limits of each group of a pool at a scan, in the order of the pool's zones. `launched`: nodes that each of them has.
 pub fn limits(sizing: Sizing, pool: Limits, launched: &[u32]) -> Vec<Limits> {
     let zones = launched.len() as u32;
-    let all: u32 = launched.iter().sum();
+    let all = launched.iter().fold(0_u32, |all, own| all.saturating_add(*own));
     let share = |zone, size| over_zones(zone, size, zones);
     let group = |(zone, own): (u32, &u32)| {
         let (minimum, maximum) = (share(zone, pool.minimum), share(zone, pool.maximum));

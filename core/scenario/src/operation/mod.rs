@@ -151,7 +151,7 @@ operations! {
         "add a control-plane node" AddControlPlaneNode(add_control_plane_node) -> AddHost,
         /// Remove a host from the control plane of a cluster without Gardener. Its API server gets SIGTERM, and its components release their
         /// leases. Once the API server has exited, the host is no target of load balancers any more. Its member of etcd is another
-        /// operation's (`remove_member`).
+        /// operation's (`remove_member`). A host that is a node of the cluster stays one.
         "remove a control-plane node" RemoveControlPlaneNode(remove_control_plane_node) -> RemoveHost,
     }
 }

@@ -120,7 +120,10 @@ fn add_hosts(ctx: &mut CheckCtx<'_>, raw: &RawScenario, cluster: &RawCluster, si
         let path = format!("operations[{o}].add_control_plane_node.node");
         let is_free = raw.topology.nodes.iter().any(|node| node.name.as_str() == add.node);
         let Some(node) = topology.node_names.find(ctx, &path, &add.node).map(NodeId::from) else { continue };
-        if !is_free {
+        let is_taken = raw.operations[..o].iter().any(|operation| {
+            matches!(&operation.change, RawOperationKind::AddControlPlaneNode(other) if other.node == add.node && other.cluster != add.cluster)
+        });
+        if !is_free || is_taken {
             ctx.error(&path, quote(&add.node), "a node of the topology, which is part of no cluster");
         }
         site.hosts.add(ctx, &path, &add.node, site.cluster.control_plane.len());

@@ -172,7 +172,7 @@ impl Causes {
                     self.ends(at, etcd, end);
                 }
             }
-            PodFact::Evicted(false) | PodFact::SeveralBudgets => {
+            PodFact::Evicted(false) | PodFact::Denied | PodFact::SeveralBudgets => {
                 self.work.refused.entry(key).or_insert(at);
             }
             PodFact::OrphanedContainer(false) => {

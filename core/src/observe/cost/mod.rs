@@ -23,6 +23,7 @@ use std::sync::Arc;
 use bill::Totals;
 use owner::{Owner, Owners};
 use price::Quantity;
+pub(super) use price::size;
 use split::Split;
 
 use super::Observer;

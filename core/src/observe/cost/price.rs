@@ -89,7 +89,7 @@ impl Quantity {
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Bytes of a unit of bytes.
-fn size(unit: Unit) -> f64 {
+pub(in crate::observe) fn size(unit: Unit) -> f64 {
     if unit == Unit::Gib { GIB } else { 1e9 }
 }
 

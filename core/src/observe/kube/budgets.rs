@@ -9,7 +9,7 @@ use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::{Budget, PodSelector};
+use crate::kube::spec::{Budget, PodSelector, Task};
 use crate::report::{BudgetReport, length};
 use crate::scenario::Scenario;
 use crate::scenario::text;
@@ -23,6 +23,8 @@ pub struct Budgets {
     of: BTreeMap<(KubeClusterId, WorkloadId), Vec<usize>>,
     zones: BTreeMap<(KubeClusterId, PodName), ZoneId>,
     ready: BTreeMap<(KubeClusterId, WorkloadId), BTreeSet<PodName>>,
+    /// Pods wanted of workloads that were scaled.
+    scaled: BTreeMap<(KubeClusterId, WorkloadId), u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,16 +72,25 @@ impl Budgets {
                 });
             }
         }
-        Self { scenario: Arc::clone(scenario), rows, of, zones: BTreeMap::new(), ready: BTreeMap::new() }
+        let (zones, ready, scaled) = Default::default();
+        Self { scenario: Arc::clone(scenario), rows, of, zones, ready, scaled }
     }
 
     /// Whether a record is about a pod that a budget selects.
     pub fn follows(&self, cluster: KubeClusterId, record: &KubeRecord) -> bool {
-        matches!(record, KubeRecord::Pod(name, _) if self.of.contains_key(&(cluster, name.workload)))
+        let workload = match *record {
+            KubeRecord::Pod(name, _) => name.workload,
+            KubeRecord::Operation(Task::ScaleWorkload(scale)) => scale.workload,
+            _ => return false,
+        };
+        self.of.contains_key(&(cluster, workload))
     }
 
     /// Takes note of a record about a pod that a budget selects.
     pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
+        if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = *record {
+            self.scaled.insert((cluster, scale.workload), scale.replicas);
+        }
         let KubeRecord::Pod(name, fact) = *record else { return };
         let key = (cluster, name.workload);
         let spec = &self.scenario.kube.clusters[cluster];
@@ -101,7 +112,8 @@ impl Budgets {
                 } else {
                     ready.remove(&name);
                 }
-                let all = ready.len() >= spec.workloads[name.workload].replicas as usize;
+                let wanted = self.scaled.get(&key).copied().unwrap_or(spec.workloads[name.workload].replicas);
+                let all = ready.len() >= wanted as usize;
                 let is_back = |pod: &PodName| is_ready && (*pod == name || (all && pod.workload == name.workload));
                 rows.for_each(|row| self.rows[*row].back(at, is_back));
             }

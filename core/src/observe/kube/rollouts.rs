@@ -1,6 +1,6 @@
 //! Rollouts of workloads: who deleted which pods, who ran a bad revision and for how long, and how many zones were without a pod at once.
 //!
-//! Followed are workloads with an [`Update`](crate::kube::spec::update::Update) of their own: their pods tell of which revision they are.
+//! Followed are workloads with an [`Update`] of their own: records of their pods name the revision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::update::Update;
-use crate::kube::spec::{Kind, KubeClusterSpec, Task};
+use crate::kube::spec::{self, Kind, KubeClusterSpec, Task};
 use crate::report::{BatchReport, RolloutReport, length, seconds};
 use crate::rollout::alarm::failed;
 use crate::rollout::record::RolloutRecord;
@@ -31,6 +31,8 @@ pub struct Rollouts {
 /// A workload that is followed.
 #[derive(Clone, Debug, Default)]
 struct Workload {
+    /// Pods wanted.
+    replicas: u32,
     pods: BTreeMap<PodName, Pod>,
     /// Zones of pods, also of those that are gone.
     zones: BTreeMap<PodName, ZoneId>,
@@ -87,7 +89,10 @@ impl Rollouts {
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let of_cluster = |(cluster, spec): (KubeClusterId, &KubeClusterSpec)| {
             let followed = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update != Update::default());
-            followed.map(|(id, _)| ((cluster, id), Workload::default())).collect::<Vec<_>>()
+            let new = |(id, workload): (WorkloadId, &spec::Workload)| {
+                ((cluster, id), Workload { replicas: workload.replicas, ..Workload::default() })
+            };
+            followed.map(new).collect::<Vec<_>>()
         };
         let workloads = scenario.kube.clusters.iter_enumerated().flat_map(of_cluster).collect();
         let (rows, by_zone_aware, evicted) = (Vec::new(), BTreeMap::new(), None);
@@ -99,6 +104,7 @@ impl Rollouts {
         let workload = match *record {
             KubeRecord::Pod(name, _) => name.workload,
             KubeRecord::Operation(Task::RollComponent(workload) | Task::RollBackComponent(workload)) => workload,
+            KubeRecord::Operation(Task::ScaleWorkload(scale)) => scale.workload,
             _ => return false,
         };
         self.workloads.contains_key(&(cluster, workload))
@@ -124,6 +130,11 @@ impl Rollouts {
         match *record {
             KubeRecord::Operation(Task::RollComponent(workload)) => self.begin(at, cluster, workload, false),
             KubeRecord::Operation(Task::RollBackComponent(workload)) => self.begin(at, cluster, workload, true),
+            KubeRecord::Operation(Task::ScaleWorkload(scale)) => {
+                self.count(at, cluster, scale.workload);
+                self.workloads.get_mut(&(cluster, scale.workload)).expect("it is followed").replicas = scale.replicas;
+                self.judge(at, cluster, scale.workload);
+            }
             KubeRecord::Pod(name, fact) => {
                 self.count(at, cluster, name.workload);
                 self.pod(at, cluster, name, fact);
@@ -163,6 +174,8 @@ impl Rollouts {
             several_zones: Duration::ZERO,
             failed_s: 0.0,
         });
+        // A rollback may find no pod to replace.
+        self.judge(at, cluster, id);
     }
 
     fn pod(&mut self, at: Time, cluster: KubeClusterId, name: PodName, fact: PodFact) {
@@ -236,7 +249,6 @@ impl Rollouts {
     /// Counts what has been so since the last change of a workload.
     fn count(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId) {
         let update = &self.scenario.kube.clusters[cluster].workloads[id].update;
-        let replicas = self.scenario.kube.clusters[cluster].workloads[id].replicas;
         let workload = self.workloads.get_mut(&(cluster, id)).expect("it is followed");
         let from = std::mem::replace(&mut workload.counted, at);
         let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|_| at > from) else { return };
@@ -245,7 +257,7 @@ impl Rollouts {
         if row.ended.is_some() {
             return;
         }
-        let (unavailable, zones) = workload.unavailable(id, replicas);
+        let (unavailable, zones) = workload.unavailable(id);
         row.most_unavailable = row.most_unavailable.max(unavailable);
         row.zones_disrupted = row.zones_disrupted.max(zones);
         if zones > 1 {
@@ -255,11 +267,10 @@ impl Rollouts {
 
     /// Whether the rollout of a workload is complete.
     fn judge(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId) {
-        let replicas = self.scenario.kube.clusters[cluster].workloads[id].replicas as usize;
         let workload = &self.workloads[&(cluster, id)];
         let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none()) else { return };
         let is_done = |pod: &Pod| pod.revision == row.revision && pod.ready.is_some() && !pod.terminating;
-        if workload.pods.len() == replicas && workload.pods.values().all(is_done) {
+        if workload.pods.len() == workload.replicas as usize && workload.pods.values().all(is_done) {
             (row.ended, row.completed) = (Some(at), true);
         }
     }
@@ -283,15 +294,19 @@ pub(super) fn zone_of(node: NodeName, spec: &KubeClusterSpec, scenario: &Scenari
 }
 
 impl Workload {
-    /// Pods that are missing or not ready, and zones of these.
-    fn unavailable(&self, id: WorkloadId, replicas: u32) -> (u32, u32) {
+    /// Wanted pods that are missing or not ready, and zones of these; none while as many as wanted are ready, beside new ones that start.
+    fn unavailable(&self, id: WorkloadId) -> (u32, u32) {
         let is_up = |pod: &Pod| pod.ready.is_some() && !pod.terminating;
         let up = self.pods.values().filter(|pod| is_up(pod)).count() as u32;
-        let down = self.pods.iter().filter(|(_, pod)| !is_up(pod)).map(|(name, _)| *name);
-        let names = (0..replicas).map(|ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) });
+        if up >= self.replicas {
+            return (0, 0);
+        }
+        let is_wanted = |name: &PodName| !matches!(name.tag, PodTag::Ordinal(ordinal) if ordinal >= self.replicas);
+        let down = self.pods.iter().filter(|(name, pod)| !is_up(pod) && is_wanted(name)).map(|(name, _)| *name);
+        let names = (0..self.replicas).map(|ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) });
         let missing = names.filter(|name| !self.pods.contains_key(name));
         let zones: BTreeSet<_> = down.chain(missing).filter_map(|name| self.zones.get(&name)).collect();
-        (replicas.saturating_sub(up), zones.len() as u32)
+        (self.replicas - up, zones.len() as u32)
     }
 }
 

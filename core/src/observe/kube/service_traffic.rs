@@ -20,6 +20,7 @@ use crate::kube::rule::proxy::{Conditions, Endpoint, ProxyNode, Service, Traffic
 use crate::kube::rule::traffic_distribution::{self, Hints};
 use crate::kube::spec::KubeClusterSpec;
 use crate::kube::spec::routing::ServiceTraffic;
+use crate::observe::cost::size;
 use crate::report::{ServiceTrafficReport, ZoneFlowReport};
 use crate::scenario::Scenario;
 use crate::scenario::prices::PriceKind;
@@ -181,11 +182,11 @@ impl Flow {
             self.zones.iter().filter(|((from, to), _)| from != to).fold(0.0, |sum, (_, connections)| sum + connections);
         let seconds = now.as_nanos() as f64 / 1e9;
         let per_month = if seconds > 0.0 { MONTH_S / seconds } else { 0.0 };
-        let gb = crossing * traffic.bytes as f64 / 1e9 * per_month;
+        let bytes = crossing * traffic.bytes as f64 * per_month;
         let usd = scenario.prices.providers.iter().filter_map(|provider| {
-            let price = |kind| provider.only(kind).map(|price| price.usd);
-            let both = price(PriceKind::CrossZoneOut)? + price(PriceKind::CrossZoneIn).unwrap_or(0.0);
-            Some((provider.name.clone(), gb * both))
+            let out = provider.only(PriceKind::CrossZoneOut)?;
+            let both = out.usd + provider.only(PriceKind::CrossZoneIn).map_or(0.0, |price| price.usd);
+            Some((provider.name.clone(), bytes / size(out.unit) * both))
         });
         let zone = |zone: ZoneId| scenario.zones[zone].name.clone();
         let flow = |((from, to), connections): (&(ZoneId, ZoneId), &f64)| ZoneFlowReport {
@@ -200,7 +201,7 @@ impl Flow {
             refused: self.refused,
             cross_zone_percent: if found > 0.0 { 100.0 * crossing / found } else { 0.0 },
             zones: self.zones.iter().map(flow).collect(),
-            cross_zone_gb_per_month: gb,
+            cross_zone_gb_per_month: bytes / 1e9,
             usd_per_month: usd.collect::<IndexMap<_, _>>(),
             greatest_load: self.greatest_load,
             overloaded_s: self.overloaded_s,
