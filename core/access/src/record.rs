@@ -42,7 +42,7 @@ pub enum AccessRecord {
     },
     /// A further client has made all its requests, which are over.
     Done(ApiClient),
-    /// A host of the control plane is a new target of a load balancer, or none any more.
+    /// A host of the control plane is a new target of a load balancer, or no longer one.
     Registered {
         /// The balancer.
         balancer: BalancerId,

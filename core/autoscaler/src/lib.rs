@@ -117,7 +117,7 @@ impl Autoscaler {
         }
     }
 
-    /// Tells what a scan found of each group, where the one before found something else.
+    /// Records what a scan found of each group, where the one before found something else.
     fn record(&mut self, groups: &TiVec<MachineDeploymentId, NodeGroup>, plan: &Plan, ctx: &mut ClusterCtx<'_>) {
         if options(ctx).is_none() {
             return;

@@ -12,13 +12,13 @@ use crate::rule::zone_aware_update::Verdict;
 /// [`ZoneAware::updates`](zonefall_scenario::kube::zone_aware::ZoneAware::updates).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RolloutRecord {
-    /// A `ZoneAwareUpdate` deletes pods: those that are told to end next.
+    /// A `ZoneAwareUpdate` deletes pods: those whose deletion is recorded next.
     Step {
         /// The update.
         update: u16,
         /// Zone of the pods.
         zone: ZoneId,
-        /// How many.
+        /// Number of pods.
         pods: u16,
         /// Steps before it with this revision.
         step: u32,
@@ -30,7 +30,7 @@ pub enum RolloutRecord {
 // The trace writes records of Kubernetes and of the zone-aware controllers alike: their tags differ.
 traced! { enum RolloutRecord { Step { update, zone, pods, step } = 20, Verdict(update, verdict) = 21 } }
 
-/// Tells a fact.
+/// Records a fact.
 pub(crate) fn tell(record: RolloutRecord, ctx: &mut ClusterCtx<'_>) {
     ctx.out.record_other(&(ctx.cluster, record));
 }

@@ -1,5 +1,5 @@
 //! The StatefulSet controller (`pkg/controller/statefulset`): each pod is itself. While one of that name is there, and be it on a node that is
-//! gone, there is no other. What a pass over the pods does is the rule's affair ([`crate::rule::stateful_set`]).
+//! gone, there is no other. What a pass over the pods does is decided by the rule ([`crate::rule::stateful_set`]).
 
 use std::collections::BTreeMap;
 

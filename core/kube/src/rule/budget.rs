@@ -56,7 +56,7 @@ impl Status {
 /// What a pod does for its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It does not run, or is on its way out already.
+    /// It does not run, or is terminating already.
     Gone,
     /// It runs and is not ready.
     NotReady,

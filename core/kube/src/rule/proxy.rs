@@ -34,7 +34,7 @@ pub struct Conditions {
     pub ready: bool,
     /// Accepts connections.
     pub serving: bool,
-    /// Its pod is on its way out.
+    /// Its pod is terminating.
     pub terminating: bool,
 }
 

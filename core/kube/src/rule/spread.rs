@@ -30,7 +30,7 @@ pub struct SchedulerPod<'a> {
     pub labels: &'a Labels,
     /// Its workload's revision.
     pub revision: u32,
-    /// It is on its way out.
+    /// It is terminating.
     pub terminating: bool,
 }
 

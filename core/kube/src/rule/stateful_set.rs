@@ -52,7 +52,7 @@ pub enum PodState {
     Unready,
     /// It has been ready for so long.
     Ready(Duration),
-    /// It is on its way out.
+    /// It is terminating.
     Terminating,
 }
 

@@ -45,7 +45,7 @@ pub struct Pod<Zone> {
     pub revision: PodRevision,
     /// It is in phase Running and has the condition Ready.
     pub is_ready: bool,
-    /// It is on its way out.
+    /// It is terminating.
     pub is_terminating: bool,
 }
 
@@ -105,7 +105,7 @@ pub enum Alarm {
     Alarm,
     /// Too little is known to say.
     InsufficientData,
-    /// Nobody answers.
+    /// There is no answer.
     Unreadable,
 }
 
@@ -126,7 +126,7 @@ pub enum Verdict {
     OtherZoneNotReady,
     /// The alarm rings.
     Paused,
-    /// Nobody answers for the alarm.
+    /// The alarm cannot be read.
     AlarmUnreadable,
     /// No zone of an old pod is known. (The program takes the first of no zones and crashes.)
     NoZone,
@@ -180,7 +180,7 @@ pub fn max_delete(max_unavailable: u32, update_step: u32, exponential_factor: f6
     grown.min(max_unavailable)
 }
 
-/// Old pods by zone in the status, when so many were found now: zones that it knows and that have none left count zero.
+/// Old pods by zone in the status, when these numbers were found now: zones that it knows and that have none left count zero.
 pub fn old_replicas<Zone: Ord + Clone>(before: &BTreeMap<Zone, u32>, found: &BTreeMap<Zone, u32>) -> BTreeMap<Zone, u32> {
     let done = before.keys().map(|zone| (zone.clone(), 0));
     done.chain(found.iter().map(|(zone, count)| (zone.clone(), *count))).collect()

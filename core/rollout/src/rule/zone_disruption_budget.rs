@@ -27,7 +27,7 @@ pub struct Pod<Zone, Name> {
     pub zone: Option<Zone>,
     /// It is in phase Running and has the condition Ready.
     pub is_ready: bool,
-    /// It is on its way out.
+    /// It is terminating.
     pub is_terminating: bool,
 }
 
@@ -148,7 +148,7 @@ pub enum Admission {
     NoEvictionRequest,
     /// The pod cannot be read: denied.
     GetPodError,
-    /// The pod does not run, or is on its way out: admitted.
+    /// The pod does not run, or is terminating: admitted.
     CanIgnoreZdb,
     /// The pod is not ready: admitted.
     NotReadyPod,

@@ -110,7 +110,7 @@ impl Rollouts {
         self.workloads.contains_key(&(cluster, workload))
     }
 
-    /// A zone-aware update tells what it does.
+    /// Takes note of a record of a zone-aware update.
     pub fn zone_aware(&mut self, cluster: KubeClusterId, record: RolloutRecord) {
         match record {
             RolloutRecord::Step { pods, .. } => drop(self.by_zone_aware.insert(cluster, pods)),
