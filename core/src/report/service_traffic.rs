@@ -14,7 +14,9 @@ pub struct ServiceTrafficReport {
     pub connections: f64,
     /// Connections that found no endpoint.
     pub refused: f64,
-    /// Part of those that found one which left the zone of their client, in percent.
+    /// Connections that found one which did not serve: its node was lost or cut off, or its container was not ready.
+    pub failed: f64,
+    /// Part of those that were served which left the zone of their client, in percent.
     pub cross_zone_percent: f64,
     /// Connections by the zones of client and endpoint, in the order of the scenario.
     pub zones: Vec<ZoneFlowReport>,

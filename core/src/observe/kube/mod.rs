@@ -136,7 +136,7 @@ impl Kube {
 
     /// Connections of Services' clients, as they stand `now`.
     pub fn service_traffic(&self, now: Time) -> Vec<ServiceTrafficReport> {
-        self.service_traffic.rows(now, &self.scenario)
+        self.service_traffic.rows(now, &self.serving, &self.scenario)
     }
 
     /// Rollouts, in the order they were asked for, as they stand `now`.
@@ -238,13 +238,14 @@ impl Observer for Kube {
         }
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
+        self.service_traffic.pass(at, &self.serving, &self.scenario);
         // Other records do not change them: clones go on sharing them.
         if matches!(fact, KubeRecord::Pod(..) | KubeRecord::Node(..)) {
             Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving);
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
         self.services.record(at, *cluster, fact, &self.serving);
-        self.service_traffic.record(at, *cluster, fact, &self.serving, &self.scenario);
+        self.service_traffic.record(*cluster, fact, &self.scenario);
         self.drains.record(at, *cluster, fact, &self.serving, &self.scenario);
         self.counts.record(*cluster, fact);
         self.hints.record(at, *cluster, fact);

@@ -4,7 +4,8 @@
 //!  clients that serve x connections each --kube-proxy of the node: any of its endpoints alike--> load of each endpoint --> queues
 //! ```
 //!
-//! Rates are constant between changes of clients and endpoints, so that all of it is arithmetic.
+//! Rates are constant between changes of clients and endpoints, so that all of it is arithmetic. Connections are spread once for all
+//! changes of a moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::serving::Serving;
 use crate::ids::{KubeClusterId, ServiceId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::KubeRecord;
+use crate::kube::record::{KubeRecord, NodeFact};
 use crate::kube::rule::proxy::{Conditions, Endpoint, ProxyNode, Service, TrafficPolicy, categorize};
 use crate::kube::rule::traffic_distribution::{self, Hints};
 use crate::kube::spec::KubeClusterSpec;
@@ -39,11 +40,15 @@ pub struct Flows {
 struct Flow {
     listed: BTreeMap<PodName, Load>,
     since: Time,
-    /// Connections per second that find no endpoint, and by the zones of client and endpoint.
+    /// Clients or endpoints have changed at `since`: the rates are of before.
+    stale: bool,
+    /// Connections per second that find no endpoint, that find one which does not serve, and by the zones of client and endpoint.
     refused_per_s: f64,
+    failed_per_s: f64,
     zones_per_s: BTreeMap<(ZoneId, ZoneId), f64>,
     /// The same in all.
     refused: f64,
+    failed: f64,
     zones: BTreeMap<(ZoneId, ZoneId), f64>,
     /// The greatest load of an endpoint, as a multiple of an even share: now, and ever.
     load: f64,
@@ -70,42 +75,71 @@ impl Flows {
         Self { flows: Arc::new(flows) }
     }
 
-    /// Takes note of a record, after `serving` has.
-    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving, scenario: &Scenario) {
-        let changes = matches!(record, KubeRecord::Pod(..) | KubeRecord::Node(..) | KubeRecord::Endpoint { .. });
-        if self.flows.is_empty() || !changes {
+    /// Takes account of the time up to `at`, before `serving` learns what happens then.
+    pub fn pass(&mut self, at: Time, serving: &Serving, scenario: &Scenario) {
+        if self.flows.values().any(|flow| flow.since < at) {
+            for ((cluster, id), flow) in Arc::make_mut(&mut self.flows) {
+                flow.pass(at, *cluster, *id, serving, scenario);
+            }
+        }
+    }
+
+    /// Takes note of a record.
+    pub fn record(&mut self, cluster: KubeClusterId, record: &KubeRecord, scenario: &Scenario) {
+        if !self.flows.keys().any(|(of, _)| *of == cluster) {
             return;
         }
         let spec = &scenario.kube.clusters[cluster];
+        let changes = |id: ServiceId, flow: &Flow| match record {
+            KubeRecord::Pod(pod, _) => {
+                let clients = spec.services[id].traffic.as_ref().map(|traffic| &traffic.clients);
+                flow.listed.contains_key(pod) || clients.is_some_and(|clients| clients.selects(&spec.workloads[pod.workload]))
+            }
+            KubeRecord::Node(_, fact) => matches!(fact, NodeFact::Lost(_)),
+            KubeRecord::Endpoint { service, .. } => *service == id,
+            _ => false,
+        };
+        if !self.flows.iter().any(|((of, id), flow)| *of == cluster && changes(*id, flow)) {
+            return;
+        }
         for ((of, id), flow) in Arc::make_mut(&mut self.flows) {
-            let service = &spec.services[*id];
-            let Some(traffic) = service.traffic.as_ref().filter(|_| *of == cluster) else { continue };
-            flow.pass(at, traffic);
+            if *of != cluster || !changes(*id, flow) {
+                continue;
+            }
+            flow.stale = true;
             match *record {
-                KubeRecord::Endpoint { service, pod, listed: true } if service == *id => {
-                    flow.listed.insert(pod, Load::default());
-                }
-                KubeRecord::Endpoint { service, pod, listed: false } if service == *id => drop(flow.listed.remove(&pod)),
+                KubeRecord::Endpoint { pod, listed: true, .. } => drop(flow.listed.insert(pod, Load::default())),
+                KubeRecord::Endpoint { pod, listed: false, .. } => drop(flow.listed.remove(&pod)),
                 _ => {}
             }
-            flow.spread(cluster, *id, traffic, serving, scenario);
         }
     }
 
     /// All of it as it stands `now`, in the order of the scenario.
-    pub fn rows(&self, now: Time, scenario: &Scenario) -> Vec<ServiceTrafficReport> {
-        self.flows.iter().map(|((cluster, id), flow)| flow.clone().row(*cluster, *id, now, scenario)).collect()
+    pub fn rows(&self, now: Time, serving: &Serving, scenario: &Scenario) -> Vec<ServiceTrafficReport> {
+        let row = |((cluster, id), flow): (&(KubeClusterId, ServiceId), &Flow)| {
+            let mut flow = flow.clone();
+            flow.pass(now, *cluster, *id, serving, scenario);
+            flow.row(*cluster, *id, now, scenario)
+        };
+        self.flows.iter().map(row).collect()
     }
 }
 
 impl Flow {
     /// Takes account of the time up to `now`.
-    fn pass(&mut self, now: Time, traffic: &ServiceTraffic) {
+    fn pass(&mut self, now: Time, cluster: KubeClusterId, id: ServiceId, serving: &Serving, scenario: &Scenario) {
         let passed_s = now.since(std::mem::replace(&mut self.since, now)).as_nanos() as f64 / 1e9;
-        if passed_s > 0.0 {
-            self.greatest_load = self.greatest_load.max(self.load);
+        if passed_s <= 0.0 {
+            return;
         }
+        let traffic = scenario.kube.clusters[cluster].services[id].traffic.as_ref().expect("it is followed because it has some");
+        if std::mem::take(&mut self.stale) {
+            self.spread(cluster, id, traffic, serving, scenario);
+        }
+        self.greatest_load = self.greatest_load.max(self.load);
         self.refused += self.refused_per_s * passed_s;
+        self.failed += self.failed_per_s * passed_s;
         for (zones, per_s) in &self.zones_per_s {
             *self.zones.entry(*zones).or_default() += per_s * passed_s;
         }
@@ -147,7 +181,7 @@ impl Flow {
             *per_node.entry(node).or_default() += 1;
         }
         self.listed.values_mut().for_each(|load| load.per_s = 0.0);
-        (self.refused_per_s, self.zones_per_s) = (0.0, BTreeMap::new());
+        (self.refused_per_s, self.failed_per_s, self.zones_per_s) = (0.0, 0.0, BTreeMap::new());
         let mut all = 0.0;
         for (node, count) in per_node {
             let opened = f64::from(count) * traffic.per_s;
@@ -163,6 +197,10 @@ impl Flow {
             let share = opened / used.len() as f64;
             for place in used {
                 let (pod, to) = places[place];
+                if !serving.serves(cluster, pod) {
+                    self.failed_per_s += share;
+                    continue;
+                }
                 *self.zones_per_s.entry((zone(node), zone(to))).or_default() += share;
                 self.listed.get_mut(&pod).expect("it is listed").per_s += share;
             }
@@ -172,11 +210,10 @@ impl Flow {
         self.load = if even > 0.0 { greatest / even } else { 0.0 };
     }
 
-    fn row(mut self, cluster: KubeClusterId, id: ServiceId, now: Time, scenario: &Scenario) -> ServiceTrafficReport {
+    fn row(self, cluster: KubeClusterId, id: ServiceId, now: Time, scenario: &Scenario) -> ServiceTrafficReport {
         let spec = &scenario.kube.clusters[cluster];
         let service = &spec.services[id];
         let traffic = service.traffic.as_ref().expect("it is followed because it has some");
-        self.pass(now, traffic);
         let found: f64 = self.zones.values().sum();
         let crossing =
             self.zones.iter().filter(|((from, to), _)| from != to).fold(0.0, |sum, (_, connections)| sum + connections);
@@ -197,8 +234,9 @@ impl Flow {
         ServiceTrafficReport {
             cluster: spec.name.clone(),
             service: service.name.clone(),
-            connections: found + self.refused,
+            connections: found + self.refused + self.failed,
             refused: self.refused,
+            failed: self.failed,
             cross_zone_percent: if found > 0.0 { 100.0 * crossing / found } else { 0.0 },
             zones: self.zones.iter().map(flow).collect(),
             cross_zone_gb_per_month: bytes / 1e9,

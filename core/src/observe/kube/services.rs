@@ -6,7 +6,7 @@ use super::serving::Serving;
 use crate::ids::{KubeClusterId, ServiceId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::PodName;
-use crate::kube::record::KubeRecord;
+use crate::kube::record::{KubeRecord, NodeFact};
 use crate::report::{ServiceReport, length};
 use crate::scenario::Scenario;
 
@@ -16,7 +16,7 @@ pub struct Services {
     services: BTreeMap<(KubeClusterId, ServiceId), Service>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Service {
     listed: BTreeSet<PodName>,
     /// Listed pods that do not serve: clients are sent there in vain.
@@ -32,6 +32,13 @@ struct Service {
 }
 
 impl Service {
+    /// Nothing is listed yet.
+    fn empty() -> Self {
+        let (listed, stale, since) = Default::default();
+        let (empty, down, stale_time) = Default::default();
+        Self { listed, stale, is_down: true, since, empty, down, stale_time }
+    }
+
     /// Takes account of the time up to `now`.
     fn advance(&mut self, now: Time) {
         let passed = now.since(std::mem::replace(&mut self.since, now));
@@ -50,21 +57,27 @@ impl Services {
     pub fn new(scenario: &Scenario) -> Self {
         let clusters = scenario.kube.clusters.iter_enumerated();
         let of = |(id, spec): (KubeClusterId, &crate::kube::spec::KubeClusterSpec)| {
-            spec.services.keys().map(move |service| ((id, service), Service::default()))
+            spec.services.keys().map(move |service| ((id, service), Service::empty()))
         };
         Self { services: clusters.flat_map(of).collect() }
     }
 
     /// Takes note of a record, after `serving` has.
     pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving) {
-        if !matches!(record, KubeRecord::Pod(..) | KubeRecord::Node(..) | KubeRecord::Endpoint { .. }) {
-            return;
-        }
+        let changes = |id: ServiceId, listed: &BTreeSet<PodName>| match record {
+            KubeRecord::Pod(pod, _) => listed.contains(pod),
+            KubeRecord::Node(_, fact) => matches!(fact, NodeFact::Lost(_)),
+            KubeRecord::Endpoint { service, .. } => *service == id,
+            _ => false,
+        };
         for ((_, id), service) in self.services.range_mut((cluster, ServiceId(0))..=(cluster, ServiceId(u16::MAX))) {
+            if !changes(*id, &service.listed) {
+                continue;
+            }
             service.advance(at);
             match *record {
-                KubeRecord::Endpoint { service: of, pod, listed: true } if of == *id => drop(service.listed.insert(pod)),
-                KubeRecord::Endpoint { service: of, pod, listed: false } if of == *id => drop(service.listed.remove(&pod)),
+                KubeRecord::Endpoint { pod, listed: true, .. } => drop(service.listed.insert(pod)),
+                KubeRecord::Endpoint { pod, listed: false, .. } => drop(service.listed.remove(&pod)),
                 _ => {}
             }
             service.stale = service.listed.iter().filter(|pod| !serving.serves(cluster, **pod)).count() as u64;

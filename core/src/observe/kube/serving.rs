@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact};
 
 /// Follows all pods.
@@ -98,7 +98,10 @@ impl Serving {
 
     /// The pods of a workload that serve, and the node of each.
     pub fn serving_pods(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = (PodName, NodeName)> {
-        let all = self.pods.iter().filter(move |((of, name), _)| *of == cluster && name.workload == workload);
+        // The first name there is.
+        let first = PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
+        let all = self.pods.range((cluster, first)..);
+        let all = all.take_while(move |((of, name), _)| *of == cluster && name.workload == workload);
         all.filter_map(move |((_, name), pod)| Some((*name, pod.node.filter(|_| self.serves(cluster, *name))?)))
     }
 
