@@ -63,8 +63,6 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod sim;
-#[cfg(test)]
-mod tests;
 pub mod traffic;
 
 use std::sync::Arc;

@@ -148,13 +148,13 @@ impl Simulation {
     }
 
     /// A cluster.
-    pub(crate) fn cluster(&self, id: KubeClusterId) -> &kube::cluster::KubeCluster {
+    pub fn cluster(&self, id: KubeClusterId) -> &kube::cluster::KubeCluster {
         self.kube.cluster(id)
     }
 
     /// A cluster hears of a process.
-    #[cfg(test)]
-    pub(crate) fn process_changed(&mut self, status: &kube::ctx::ProcessStatus) {
+    #[cfg(feature = "testing")]
+    pub fn process_changed(&mut self, status: &kube::ctx::ProcessStatus) {
         self.kube(|kube, ctx| kube.process_changed(status, ctx));
     }
 
@@ -272,8 +272,8 @@ impl Simulation {
     }
 
     /// The etcd clusters, in the scenario's order.
-    #[cfg(test)]
-    pub(crate) fn etcd_clusters(&self) -> &TiVec<EtcdId, Arc<EtcdCluster>> {
+    #[cfg(feature = "testing")]
+    pub fn etcd_clusters(&self) -> &TiVec<EtcdId, Arc<EtcdCluster>> {
         &self.clusters
     }
 
@@ -289,8 +289,8 @@ impl Simulation {
     }
 
     /// Does something to a cluster.
-    #[cfg(test)]
-    pub(crate) fn act(
+    #[cfg(feature = "testing")]
+    pub fn act(
         &mut self,
         cluster: KubeClusterId,
         action: impl FnOnce(&mut kube::cluster::KubeCluster, &mut kube::ctx::ClusterCtx<'_>),

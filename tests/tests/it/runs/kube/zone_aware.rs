@@ -1,0 +1,124 @@
+//! Zone-aware rollouts and budgets in whole clusters: under random faults, and where arithmetic knows how long a drain takes.
+
+use serde_json::{Value, json};
+
+use zonefall_core::report::{DrainEnd, Report};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::simulate;
+
+const ZONES: [&str; 3] = ["za", "zb", "zc"];
+
+/// A cluster with so many nodes in each of three zones, named `za-1` and so on, and these of its fields.
+fn cluster(nodes: usize, fields: Value) -> Value {
+    let names = ZONES.iter().flat_map(|zone| (1..=nodes).map(move |k| (zone, format!("{zone}-{k}"))));
+    let nodes: Vec<Value> = names.map(|(zone, name)| json!({"name": name, "pool": "worker", "zone": zone})).collect();
+    let mut cluster = json!({
+        "name": "c", "zones": ZONES, "pools": [{"name": "worker", "minimum": nodes.len(), "maximum": nodes.len()}], "nodes": nodes,
+    });
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    cluster.as_object_mut().expect("an object").extend(fields);
+    cluster
+}
+
+fn report(cluster: Value, operations: Value, faults: Value, seed: u64) -> Report {
+    let topology = json!({"regions": [{"name": "r", "zones": ZONES}]});
+    let file = json!({
+        "name": "zone-aware", "duration": "40m", "topology": topology, "clusters": [cluster], "operations": operations, "faults": faults,
+    });
+    simulate(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+}
+
+/// The digits of a number, each below a bound of its own.
+fn digits<const N: usize>(mut number: u64, bounds: [u64; N]) -> [u64; N] {
+    bounds.map(|bound| {
+        let digit = number % bound;
+        number /= bound;
+        digit
+    })
+}
+
+#[test]
+fn zone_aware_updates_delete_pods_of_one_zone_and_strict_budgets_let_evictions_disrupt_one_under_random_faults() {
+    let mut steps = 0;
+    for number in 0..24_u64 {
+        let drawn = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 8;
+        let [most, factor, parallel, readme, bad, back, drain, other, crash, cut] =
+            digits(drawn, [4, 3, 2, 2, 4, 300, 240, 240, 300, 2]);
+        let most = most + 1;
+        let revision = [json!({}), json!({"never_ready": true}), json!({"crashes_after": "45s"}), json!({"error_rate": "5%"})];
+        let db = json!({
+            "name": "db", "kind": "stateful_set", "replicas": 9, "parallel": parallel == 1, "volume": "zonal", "cpu": 0.1,
+            "spread": [{"over": "zone", "max_skew": 1}], "update": {"on_delete": true}, "revisions": [revision[bad as usize]],
+        });
+        let update = json!({
+            "workload": "db", "max_unavailable": most, "exponential_factor": factor, "rollback": if readme == 1 { "readme" } else { "code" },
+        });
+        let budget = json!({"name": "db", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"});
+        let cluster = cluster(2, json!({"workloads": [db], "zone_aware_updates": [update], "zone_disruption_budgets": [budget]}));
+        let at = |second: u64| format!("{}s", 60 + second);
+        let operations = json!([
+            {"at": "1m", "roll_component": {"cluster": "c", "component": "db"}},
+            {"at": at(back), "roll_back_component": {"cluster": "c", "component": "db"}},
+            {"at": at(drain), "drain_node": {"cluster": "c", "node": "za-1"}},
+            {"at": at(other), "drain_node": {"cluster": "c", "node": "zb-2"}},
+        ]);
+        let kind = if cut == 1 { "node_partition" } else { "node_crash" };
+        let faults = json!([{"at": at(crash), "for": "5m", "kind": kind, "node": ZONES[crash as usize % 3].to_owned() + "-2"}]);
+        let report = report(cluster, operations, faults, number);
+        assert_eq!(report.violations, [], "case {number}");
+        for batch in report.rollouts.iter().flat_map(|rollout| &rollout.batches).filter(|batch| batch.by == "ZoneAwareUpdate") {
+            assert!(batch.zones.len() <= 1 && batch.pods.len() as u64 <= most, "case {number}: {batch:?}, {most} at most");
+            steps += 1;
+        }
+        assert!(report.budgets[0].zones_disrupted <= 1, "case {number}: {:?}", report.budgets);
+    }
+    assert!(steps > 100, "{steps} steps of updates");
+}
+
+/// Six pods on the node that is drained, and room for them on the other one of its zone.
+fn drained(budget: &str, more: Value) -> Report {
+    let pods: Vec<Value> =
+        (0..18).map(|ordinal| json!({"name": format!("db-{ordinal}"), "node": format!("{}-1", ZONES[ordinal % 3])})).collect();
+    let db = json!({
+        "name": "db", "kind": "stateful_set", "replicas": 18, "parallel": true, "cpu": 0.1, "memory": "64MiB", "image": "1MiB",
+        "start": "8s", "stop": "2s", "pods": pods, "node_affinity": ["topology.kubernetes.io/zone in (za, zb, zc)"],
+        "spread": [{"over": "zone", "max_skew": 1}],
+    });
+    let cluster = cluster(2, json!({"workloads": [db], budget: [more]}));
+    report(cluster, json!([{"at": "5m", "drain_node": {"cluster": "c", "node": "za-1"}}]), json!([]), 1)
+}
+
+#[test]
+fn a_drain_takes_as_many_steps_as_its_budget_says_and_an_equally_safe_pod_budget_takes_a_step_for_each_pod() {
+    let zone = |most: u32, zdb: &str| {
+        drained("zone_disruption_budgets", json!({"name": "db", "pods": "app=db", "max_unavailable": most, "zdb": zdb}))
+    };
+    let pod = |most: u32| drained("budgets", json!({"name": "db", "pods": "app=db", "max_unavailable": most}));
+    // An evicted pod has ended after 2 s, and its successor is ready 8 s later; the drain asks every 5 s.
+    for (what, report, steps) in [
+        ("2 of one zone", zone(2, "code"), 3),
+        ("2 of one zone, strictly", zone(2, "strict"), 3),
+        ("3 of one zone", zone(3, "code"), 2),
+        ("4 of one zone", zone(4, "strict"), 2),
+        ("1 pod", pod(1), 6),
+    ] {
+        let drain = &report.drains[0];
+        assert_eq!(drain.end, DrainEnd::Drained, "{what}");
+        let (least, most) = (f64::from(steps - 1) * 10.0, f64::from(steps - 1) * 15.1 + 2.1);
+        assert!((least..=most).contains(&drain.duration_s), "{what}: {} s, expected {least} to {most} s", drain.duration_s);
+    }
+}
+
+#[test]
+fn a_drain_stops_after_as_many_pods_as_the_budget_allows_where_pods_find_no_other_node() {
+    let db = json!({
+        "name": "db", "kind": "stateful_set", "replicas": 9, "parallel": true, "cpu": 0.1, "volume": "zonal",
+        "spread": [{"over": "zone", "max_skew": 1}],
+    });
+    let budget = json!({"name": "db", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"});
+    let cluster = cluster(1, json!({"workloads": [db], "zone_disruption_budgets": [budget]}));
+    let report = report(cluster, json!([{"at": "5m", "drain_node": {"cluster": "c", "node": "zb-1"}}]), json!([]), 1);
+    let drain = &report.drains[0];
+    assert_eq!((drain.end, drain.remaining.len(), report.budgets[0].granted), (DrainEnd::Unfinished, 1, 2));
+    assert!(drain.remaining[0].reason.contains("ZoneDisruptionBudget db"), "{}", drain.remaining[0].reason);
+}

@@ -1,0 +1,186 @@
+//! Outages as clients in each zone and outside the region meet them, and what the verdict says of them.
+#![expect(clippy::float_cmp, reason = "seconds of a report are exact")]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use zonefall_core::report::Report;
+use zonefall_core::run;
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::Options;
+
+fn ran(file: &Value) -> Report {
+    let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+    let report = run::run_checked(&scenario, 1, Options::default(), &mut |_, _| {});
+    assert!(report.violations.is_empty(), "{:?}", report.violations);
+    report
+}
+
+/// Three members in these zones of three, and a fault from 2 min on, for 10.
+fn etcd(zones: [&str; 3], fault: &Value, probe: &str) -> Report {
+    let nodes: Vec<_> = (0..3).zip(zones).map(|(k, zone)| json!({"name": format!("n{k}"), "zone": zone})).collect();
+    let members: Vec<_> = (0..3).map(|k| json!({"name": format!("m{k}"), "node": format!("n{k}")})).collect();
+    let mut fault = fault.clone();
+    (fault["at"], fault["for"]) = (json!("2m"), json!("10m"));
+    ran(&json!({
+        "name": "three", "duration": "15m", "prices": {"books": []}, "probe": {"from": probe},
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}, {"name": "elsewhere", "zones": ["d"]}], "nodes": nodes},
+        "etcd": [{"name": "main", "members": members}],
+        "faults": [fault],
+    }))
+}
+
+/// Seconds without writes: as they count, then for each vantage.
+fn writes(report: &Report) -> (f64, Vec<(&str, f64)>) {
+    let main = &report.etcd["main"];
+    let rows = main.vantages.iter().map(|row| (&*row.from, row.write_unavailable_s)).collect();
+    (main.write_unavailable_s, rows)
+}
+
+fn first_sentence(report: &Report) -> String {
+    let verdict = report.verdict();
+    verdict.split_once(". ").map_or(verdict.clone(), |(first, _)| first.to_owned())
+}
+
+#[test]
+fn a_zone_cut_off_with_all_members_is_an_outage_for_all_but_those_inside() {
+    let cut = json!({"kind": "zone_partition", "zone": "a"});
+    let report = etcd(["a", "a", "a"], &cut, "worst");
+    assert_eq!(writes(&report), (600.0, vec![("a", 0.0), ("b", 600.0), ("c", 600.0), ("outside", 600.0)]));
+    let said = "Writes and reads were unavailable for 10 min for clients outside a; inside it nobody noticed";
+    assert_eq!(first_sentence(&report), said);
+    assert_eq!(report.etcd["main"].outages[0].root_cause, "zone a cut off; zone a is reachable again after 10 min");
+    assert_eq!(writes(&etcd(["a", "a", "a"], &cut, "a")).0, 0.0);
+    assert_eq!(writes(&etcd(["a", "a", "a"], &cut, "best")).0, 0.0);
+    assert_eq!(writes(&etcd(["a", "a", "a"], &cut, "outside")).0, 600.0);
+}
+
+#[test]
+fn a_zone_cut_off_from_a_majority_counts_for_those_inside_only() {
+    let report = etcd(["a", "b", "c"], &json!({"kind": "zone_partition", "zone": "a"}), "worst");
+    let (counted, rows) = writes(&report);
+    assert!(counted > 0.0 && counted < 5.0, "an election: {counted}");
+    assert_eq!(rows, [("a", 600.0), ("b", counted), ("c", counted), ("outside", counted)]);
+    assert!(first_sentence(&report).ends_with("for clients outside a; inside it for 10 min"), "{}", report.verdict());
+}
+
+#[test]
+fn a_link_between_two_zones_that_are_both_connected_is_an_outage_for_one_of_them() {
+    let report = etcd(["a", "a", "a"], &json!({"kind": "link_partition", "between": ["a", "b"]}), "worst");
+    assert_eq!(writes(&report), (600.0, vec![("a", 0.0), ("b", 600.0), ("c", 0.0), ("outside", 0.0)]));
+    let said = "Writes and reads were unavailable for 10 min for clients in b; in a, c and outside the region nobody noticed";
+    assert_eq!(first_sentence(&report), said);
+    assert!(report.etcd["main"].outages[0].root_cause.starts_with("the link a - b was cut"), "{:?}", report.etcd["main"].outages);
+}
+
+#[test]
+fn a_zone_without_power_has_no_clients() {
+    let report = etcd(["a", "b", "c"], &json!({"kind": "zone_power", "zone": "a"}), "worst");
+    let (counted, rows) = writes(&report);
+    assert!(counted > 0.0 && counted < 5.0, "an election: {counted}");
+    assert!(rows.iter().all(|(_, s)| *s == counted), "{rows:?}");
+}
+
+/// Shoots of which `count` survive nothing and have all in zone za, which is cut off for 5 min.
+fn landscape(count: u32) -> Report {
+    ran(&landscape_file(count))
+}
+
+fn landscape_file(count: u32) -> Value {
+    let components = json!([{"name": "etcd-main"}, {"name": "kube-apiserver"}]);
+    json!({
+        "name": "landscape", "duration": "20m", "prices": {"books": []},
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc", "parent"]}]},
+        "seeds": [{
+            "name": "seed", "zones": ["za"], "control_plane": {"zones": ["parent"]},
+            "pools": [{"name": "cpu", "minimum": 9, "maximum": 9}],
+        }],
+        "shoots": [{"name": "s", "count": count, "only_listed": true, "components": components}],
+        "faults": [{"at": "10m", "for": "5m", "kind": "zone_partition", "zone": "za"}],
+    })
+}
+
+#[test]
+fn an_api_is_judged_from_outside_and_comes_first_with_its_cause() {
+    let report = landscape(1);
+    let api = &report.api["shoot--garden--s"];
+    let rows: Vec<_> = api.vantages.iter().map(|row| (&*row.from, row.write_unavailable_s)).collect();
+    let s = api.write_unavailable_s;
+    assert!((300.0..310.0).contains(&s), "{s}");
+    assert_eq!(rows, [("za", 0.0), ("zb", s), ("zc", s), ("parent", s), ("outside", s)]);
+    assert!(
+        !api.outages.is_empty() && api.outages.iter().all(|o| o.root_cause.starts_with("zone za cut off")),
+        "{:?}",
+        api.outages
+    );
+    let verdict = report.verdict();
+    let (mut api, mut etcd) =
+        (verdict.lines().filter(|line| line.contains(": API ")), verdict.lines().filter(|line| line.contains("/etcd")));
+    let said =
+        "shoot--garden--s: API reads and writes were unavailable for 5 min for clients outside za; inside it nobody noticed.";
+    assert!(api.any(|line| line.starts_with(said)), "{verdict}");
+    assert!(verdict.find(said) < verdict.find("/etcd") && etcd.next().is_some(), "{verdict}");
+}
+
+#[test]
+fn an_api_is_judged_from_where_the_probe_stands() {
+    let unavailable_s = |probe: Option<&str>| {
+        let mut file = landscape_file(1);
+        if let Some(from) = probe {
+            file["probe"] = json!({"from": from});
+        }
+        let api = &ran(&file).api["shoot--garden--s"];
+        let rows: Vec<_> = api.vantages.iter().map(|row| (row.from.clone(), row.write_unavailable_s)).collect();
+        (api.write_unavailable_s, api.read_unavailable_s, rows)
+    };
+    let (worst, reads, rows) = unavailable_s(None);
+    assert!((300.0..310.0).contains(&worst) && (300.0..310.0).contains(&reads), "{worst}, {reads}");
+    for (probe, writes) in [("worst", worst), ("zb", worst), ("parent", worst), ("outside", worst), ("za", 0.0), ("best", 0.0)] {
+        let (found, _, from) = unavailable_s(Some(probe));
+        assert_eq!(found, writes, "from {probe}");
+        assert_eq!(from, rows, "what each vantage has does not depend on the probe: {probe}");
+    }
+}
+
+#[test]
+fn controllers_that_were_inactive_are_told_after_the_api_and_before_etcd() {
+    let verdict = landscape(1).verdict();
+    let said = "seed: API reads and writes were always available for clients outside za; inside it unavailable for 5 min. Inactive: gardenlet \
+                for 5.3 min and etcd-druid for 5.3 min.";
+    let at = verdict.lines().position(|line| line == said).unwrap_or_else(|| panic!("{verdict}"));
+    let etcd = verdict.lines().position(|line| line.contains("/etcd")).expect("etcd is told");
+    assert!(at < etcd, "{verdict}");
+}
+
+#[test]
+fn many_control_planes_are_summed_up_by_failure_tolerance() {
+    let verdict = landscape(12).verdict();
+    let said = "control planes: Failure tolerance none: API writes of 12 of 12 control planes were unavailable, median 5 min, longest 5 min;";
+    assert!(verdict.starts_with(said), "{verdict}");
+    assert_eq!(verdict.lines().count(), 1, "{verdict}");
+    assert!(verdict.contains("; 24 pods were lost, 24 of them recovered. "), "{verdict}");
+    assert!(
+        verdict.ends_with("Writes of 12 of 13 etcd clusters were unavailable, longest 5 min; nothing was lost."),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn pods_that_moved_are_told_from_those_that_came_back() {
+    let server = |fault: &[Value]| {
+        let mut file = landscape_file(1);
+        file["faults"] = json!(fault);
+        ran(&file)
+    };
+    let pods = server(&[]).pods;
+    let node = &pods.iter().find(|pod| pod.name.starts_with("kube-apiserver")).expect("it has one").node;
+    let counts = |mut crash: Value| {
+        (crash["at"], crash["kind"], crash["node"]) = (json!("5m"), json!("node_crash"), json!(node));
+        let report = server(&[crash]);
+        let of = report.components.iter().find(|component| component.component == "kube-apiserver").expect("it was lost");
+        (of.lost, of.recovered, of.moved)
+    };
+    assert_eq!(counts(json!({"for": "2m"})), (1, 1, 0));
+    assert_eq!(counts(json!({})), (1, 1, 1));
+}
