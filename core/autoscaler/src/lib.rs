@@ -13,6 +13,7 @@ pub mod backoff;
 pub mod balance;
 pub mod estimate;
 pub mod group;
+pub mod scale_down;
 pub mod scale_up;
 pub mod similar;
 pub mod sizing;
@@ -20,6 +21,7 @@ pub mod sizing;
 use backoff::Backoff;
 use estimate::{unschedulable_pods, upcoming};
 use group::NodeGroup;
+use scale_down::ScaleDown;
 use scale_up::{Plan, ScaleUp};
 use std::collections::BTreeSet;
 use zonefall_kernel::periodic::Periodic;
@@ -59,6 +61,7 @@ pub struct Autoscaler {
     similar: TiVec<MachineDeploymentId, Vec<MachineDeploymentId>>,
     /// What it last recorded of each group.
     recorded: TiVec<MachineDeploymentId, Option<NodeGroupScan>>,
+    scale_down: ScaleDown,
     scale_ups: u64,
     /// Something has changed since its last scan, and when that was.
     changed: bool,
@@ -83,6 +86,7 @@ impl Autoscaler {
             exhausted: BTreeSet::new(),
             similar: if balances { similar() } else { vec![Vec::new(); groups].into() },
             recorded: vec![None; groups].into(),
+            scale_down: ScaleDown::default(),
             scale_ups: 0,
             changed: true,
             notified: true,
@@ -110,6 +114,12 @@ impl Autoscaler {
         self.record(&groups, &plan, ctx);
         if !plan.more.is_empty() {
             self.scale_ups += 1;
+            self.scale_down.grows(ctx.now);
+        } else if let (false, Some(options)) = (suspended, &options.scale_down) {
+            for (machine, group) in self.scale_down.scan(options, &groups, store, ctx) {
+                store.machines.get_mut(machine).surplus = true;
+                store.machines.scale(group, store.machines.desired(group) - 1, ctx);
+            }
         }
         for (group, nodes) in plan.more {
             self.overdue[group] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
@@ -187,7 +197,7 @@ impl Autoscaler {
         let coming: TiVec<_, u32> = ids().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         if pods.is_empty() {
-            return Plan::nothing(GroupChoice::Idle, groups);
+            return Plan::nothing(GroupChoice::Coming, groups);
         }
         let refused = |id: MachineDeploymentId| match &groups[id] {
             _ if self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now)) => Some(GroupChoice::BackedOff),
@@ -218,9 +228,11 @@ impl Autoscaler {
             // What it finds of its groups is recorded, whether pods ask for nodes or not.
             return Some(self.scans.after(ctx.now));
         }
+        let scale_down = options(ctx).and_then(|options| self.scale_down.next(options.scale_down.as_ref()?, ctx.now));
+        let scale_down = scale_down.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
         let has_asked = self.overdue.iter().any(Option::is_some);
         if !has_asked && store.unschedulable().next().is_none() && waiting(store).next().is_none() {
-            return None;
+            return scale_down;
         }
         if self.changed {
             return Some(self.scans.after(ctx.now));
@@ -233,6 +245,9 @@ impl Autoscaler {
             .filter(|at| *at > self.scanned)
             .min()
             .map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)))
+            .into_iter()
+            .chain(scale_down)
+            .min()
     }
 }
 
@@ -328,6 +343,7 @@ impl Controller for Autoscaler {
         self.back_offs.fill(None);
         self.overdue.fill(None);
         self.exhausted.clear();
+        self.scale_down.forget();
         (self.changed, self.notified, self.scanned) = (true, true, ctx.now);
     }
 

@@ -161,6 +161,8 @@ pub enum GroupChoice {
     Unhealthy,
     /// Nothing: the scan took machines back, or too many nodes of the cluster are unready.
     Suspended,
+    /// Nothing: the nodes that are on their way are enough for the pods that ask for one.
+    Coming,
 }
 
 traced! {
@@ -174,6 +176,7 @@ traced! {
         BackedOff = 6,
         Unhealthy = 7,
         Suspended = 8,
+        Coming = 9,
     }
 }
 
@@ -190,6 +193,7 @@ impl GroupChoice {
             Self::BackedOff => "backed off after a failure",
             Self::Unhealthy => "too many of its nodes are missing",
             Self::Suspended => "no scale-up in this scan",
+            Self::Coming => "nodes on their way are enough",
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use zonefall_kernel::time::Time;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_kube::controller::disruption::health;
 use zonefall_kube::controller::{Controller, Due, State};
@@ -22,6 +22,9 @@ use zonefall_scenario::ids::{PodId, WorkloadId};
 use crate::rule::zone_disruption_budget::{Admission, Budget, Disruption, Pod, Request, Status, admit, admit_strict};
 use crate::updates::workload_of;
 use crate::zones::{PodZones, ZonePlace};
+
+/// The shortest time: records are counted to their time-out, and no more after it.
+const INSTANT: Duration = Duration::from_nanos(1);
 
 /// The webhook, with the budgets as the API has them.
 #[derive(Clone, Debug)]
@@ -67,13 +70,13 @@ impl Webhook {
         let (pods, wanted) = self.pods(k, store, ctx.now);
         let max_unavailable = ctx.spec.zone_aware.budgets[k].max_unavailable;
         let status = self.budgets[k].status.renewed(max_unavailable, wanted, &pods, ctx.now);
-        let again = status.records.first_timeout();
+        let again = status.records.first_timeout().map(|at| at + INSTANT);
         self.budgets[k].status = status;
         again
     }
 
-    /// As the program does.
-    fn admits(&mut self, k: usize, pod: &zonefall_kube::store::Pod, store: &Store, now: Time) -> bool {
+    /// As the program does. The controller hears of a status that is written.
+    fn admits(&mut self, k: usize, pod: &zonefall_kube::store::Pod, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool {
         let zone = self.zones.of_node(pod, store);
         let status = &mut self.budgets[k].status;
         let budget = Budget {
@@ -86,7 +89,8 @@ impl Webhook {
         let request = Request { is_create: true, is_eviction: true, dry_run: false };
         let answer = admit(request, Some(health(pod)), Some(budget));
         if let (Admission::DisruptionAllowed { spends: true }, Some(zone)) = (answer, zone) {
-            status.spend(pod.name, &zone, now);
+            status.spend(pod.name, &zone, ctx.now);
+            ctx.notify::<ZoneDisruptionBudgets>(0, k as u32);
         }
         answer.is_admitted()
     }
@@ -120,7 +124,7 @@ impl EvictionWebhook for Webhook {
         // The first of several that select it.
         let Some(k) = self.budgets.iter().position(|budget| budget.workloads.contains(&pod.name.workload)) else { return true };
         match ctx.spec.zone_aware.budgets[k].admission {
-            ZoneBudgetAdmission::Code => self.admits(k, pod, store, ctx.now),
+            ZoneBudgetAdmission::Code => self.admits(k, pod, store, ctx),
             ZoneBudgetAdmission::Strict => self.admits_strictly(k, pod, store, ctx),
         }
     }

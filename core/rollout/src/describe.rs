@@ -35,11 +35,13 @@ impl Verdict {
             Self::NewPodNotReady => "waits for pods of the new revision to be ready",
             Self::Done => "is done",
             Self::SeveralZonesNotReady => "waits: old pods of several zones are not ready",
-            Self::OtherZoneNotReady => "waits: pods are not ready outside the zone whose turn it is",
+            Self::OtherZoneNotReady => "waits: pods are not ready outside the next zone",
             Self::Paused => "is paused by its alarm",
             Self::AlarmUnreadable => "cannot read its alarm",
             Self::NoZone => "knows the zone of no old pod",
             Self::Deletes => "goes on",
+            Self::DryRun => "would delete pods, but for its dry run",
+            Self::NothingAllowed => "may delete no pod: maxUnavailable or exponentialFactor allows none",
         }
     }
 }

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 59] = bundle![
+static BUNDLED: [Bundled; 60] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -69,6 +69,7 @@ static BUNDLED: [Bundled; 59] = bundle![
     "gep24-backward-compatible",
     "gep24-burst",
     "gep24-zone-outage",
+    "scale-down",
     "kube-proxy-cross-zone",
     "selector-spread",
     "zone-aware-update",

@@ -172,11 +172,13 @@ fn of_rollout(id: KubeClusterId, fact: RolloutRecord, scenario: &Scenario) -> Su
             | Verdict::AlarmUnreadable
             | Verdict::NoZone
             | Verdict::SeveralZonesNotReady
-            | Verdict::OtherZoneNotReady,
+            | Verdict::OtherZoneNotReady
+            | Verdict::NothingAllowed,
         ) => false,
-        RolloutRecord::Verdict(_, Verdict::NotOnDelete | Verdict::Terminating | Verdict::NewPodNotReady | Verdict::Deletes) => {
-            return Subject::default();
-        }
+        RolloutRecord::Verdict(
+            _,
+            Verdict::NotOnDelete | Verdict::Terminating | Verdict::NewPodNotReady | Verdict::Deletes | Verdict::DryRun,
+        ) => return Subject::default(),
     };
     let about = vec![fact.workload(cluster).to_owned()];
     Subject { kind: Some(StoryKind::Pod), cluster: Some(cluster.name.clone()), about, over }

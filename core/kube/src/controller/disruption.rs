@@ -5,6 +5,8 @@
 
 use smallvec::SmallVec;
 
+use std::collections::BTreeMap;
+
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
@@ -58,7 +60,9 @@ impl Tally {
     fn of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Self {
         let pods = store.pods_of(id).count() as u32;
         let has_no_scale = ctx.spec.workloads[id].kind == Kind::DaemonSet && pods > 0;
-        Self { pods, wanted: store.desired(id), healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
+        // Owners are found by their pods.
+        let wanted = if pods > 0 { store.desired(id) } else { 0 };
+        Self { pods, wanted, healthy: healthy(id, store), without_scale: u32::from(has_no_scale) }
     }
 
     fn plus(self, other: Self) -> Self {
@@ -139,6 +143,29 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
     let own = store.budget(BudgetId::Workload(id)).map(|_| (BudgetId::Workload(id), usual));
     let named = store.named_budgets_of(id).iter();
     own.into_iter().chain(named.map(|k| (BudgetId::Named(*k), ctx.spec.budgets[*k as usize].unhealthy_pods))).collect()
+}
+
+/// What budgets still allow, were pods evicted that are to go (`core/scaledown/pdb/basic.go`): every pod counts, ready or not.
+#[derive(Clone, Debug, Default)]
+pub struct RemainingBudgets {
+    allowed: BTreeMap<BudgetId, u32>,
+}
+
+impl RemainingBudgets {
+    /// Whether all of these pods may go; they do then.
+    pub fn take(&mut self, pods: &[PodId], store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+        let mut allowed = self.allowed.clone();
+        for pod in pods.iter().filter_map(|id| store.pod(*id)).filter(|pod| !pod.terminating) {
+            for (budget, _) in budgets_of(pod.name.workload, store, ctx) {
+                let Some(status) = store.budget(budget) else { continue };
+                let left = allowed.entry(budget).or_insert(status.allowed);
+                let Some(less) = left.checked_sub(1) else { return false };
+                *left = less;
+            }
+        }
+        self.allowed = allowed;
+        true
+    }
 }
 
 /// A budget as the API has it; one that the controller has not seen yet has no status.

@@ -5,7 +5,7 @@ use crate::rule::budget::Status;
 use zonefall_scenario::ids::WorkloadId;
 
 /// A `PodDisruptionBudget` of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BudgetId {
     /// Of one workload.
     Workload(WorkloadId),

@@ -130,8 +130,12 @@ pub enum Verdict {
     AlarmUnreadable,
     /// No zone of an old pod is known. (The program takes the first of no zones and crashes.)
     NoZone,
-    /// Pods are deleted, or in a dry run would be.
+    /// Pods are deleted.
     Deletes,
+    /// Pods would be deleted, but for the dry run.
+    DryRun,
+    /// `maxUnavailable` is 0, or an `exponentialFactor` below 1 has come to no pod.
+    NothingAllowed,
 }
 
 traced! {
@@ -146,6 +150,8 @@ traced! {
         AlarmUnreadable = 7,
         NoZone = 8,
         Deletes = 9,
+        DryRun = 10,
+        NothingAllowed = 11,
     }
 }
 
@@ -239,8 +245,12 @@ pub fn step<Zone: Ord + Clone, Revision: Clone + PartialEq>(
     let most = max_delete(max_unavailable, update_step, update.exponential_factor) as usize;
     let chosen: Vec<u32> = candidates.into_iter().take(most).collect();
     let status = next(update_step.saturating_add(1), chosen.len() as u32, false);
-    let deleted = if update.dry_run { Vec::new() } else { chosen };
-    Step { verdict: Verdict::Deletes, deleted, status, requeue: None }
+    let (verdict, deleted) = match update.dry_run {
+        _ if chosen.is_empty() => (Verdict::NothingAllowed, chosen),
+        true => (Verdict::DryRun, Vec::new()),
+        false => (Verdict::Deletes, chosen),
+    };
+    Step { verdict, deleted, status, requeue: None }
 }
 
 fn count_by_zone<Zone: Ord + Clone>(pods: &[&Pod<Zone>]) -> BTreeMap<Zone, u32> {

@@ -12,7 +12,7 @@ use crate::ids::WorkloadId;
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::int_or_percent::IntOrPercent;
-use crate::kube::spec::{BudgetLimit, Component, Kind};
+use crate::kube::spec::{BudgetLimit, Component, Kind, Task};
 
 /// A budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,13 +59,16 @@ fn allowance(id: Id, view: &View<'_>) -> i64 {
     match id {
         Id::Workload(workload) => {
             let spec = &view.spec().workloads[workload];
-            healthy(workload) - i64::from(spec.replicas.saturating_sub(spec.max_unavailable.unwrap_or(0)))
+            healthy(workload) - i64::from(view.wanted(workload, spec).saturating_sub(spec.max_unavailable.unwrap_or(0)))
         }
         Id::Named(k) => {
             let budget = &view.spec().budgets[k];
             let selected: Vec<_> = view.workloads().filter(|(_, workload)| budget.pods.selects(workload)).collect();
             let healthy = selected.iter().map(|(id, _)| healthy(*id)).sum::<i64>();
-            let wanted = selected.iter().map(|(_, workload)| workload.replicas).sum::<u32>();
+            // Owners are found by their pods.
+            let has_pods = |id: WorkloadId| pods_of(id).next().is_some();
+            let wanted =
+                selected.iter().filter(|(id, _)| has_pods(*id)).map(|(id, workload)| view.wanted(*id, workload)).sum::<u32>();
             // How many pods a DaemonSet wants, no budget knows.
             let has_agents = selected.iter().any(|(id, of)| of.kind == Kind::DaemonSet && pods_of(*id).next().is_some());
             match budget.limit {
@@ -122,11 +125,16 @@ impl Property for Budget {
         if let KubeRecord::ControllerActive(Component::ControllerManager, controller) = *fact {
             self.controller = ControllerActive { now: controller, since: view.at };
         }
+        if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = *fact {
+            for id in budgets_of(scale.workload, view) {
+                self.note(id, allowance(id, view), view);
+            }
+        }
         let KubeRecord::Pod(name, fact) = *fact else { return Ok(()) };
         let budgets = budgets_of(name.workload, view);
         let changes = match fact {
             PodFact::Evicted(granted) => granted,
-            PodFact::Started { .. } | PodFact::Ready(_) | PodFact::Terminating | PodFact::Removed => true,
+            PodFact::Created | PodFact::Started { .. } | PodFact::Ready(_) | PodFact::Terminating | PodFact::Removed => true,
             _ => false,
         };
         if budgets.is_empty() || !changes {

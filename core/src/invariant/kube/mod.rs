@@ -81,6 +81,11 @@ impl View<'_> {
         ids.map(|id| (id, self.objects().templates.get(id, self.spec())))
     }
 
+    /// How many pods a workload is to have: as it was scaled last.
+    fn wanted(&self, id: WorkloadId, workload: &Workload) -> u32 {
+        self.objects().scaled.get(&id).copied().unwrap_or(workload.replicas)
+    }
+
     /// What a pod belongs to.
     fn workload(&self, pod: PodName) -> &Workload {
         self.objects().templates.get(pod.workload, self.spec())

@@ -86,6 +86,8 @@ pub(super) struct Objects {
     joined: u32,
     /// How often each workload was rolled out anew.
     rolled: BTreeMap<WorkloadId, u32>,
+    /// How many pods workloads are to have that were scaled.
+    pub scaled: BTreeMap<WorkloadId, u32>,
 }
 
 impl Objects {
@@ -99,6 +101,7 @@ impl Objects {
             templates: Templates::default(),
             joined: spec.nodes.len() as u32,
             rolled: BTreeMap::new(),
+            scaled: BTreeMap::new(),
         }
     }
 
@@ -122,6 +125,7 @@ impl Objects {
             KubeRecord::Machine(name, MachineFact::Phase(phase)) => drop(self.machines.insert(name, phase)),
             KubeRecord::Machine(name, MachineFact::Removed) => drop(self.machines.remove(&name)),
             KubeRecord::Operation(Task::RollComponent(workload)) => *self.rolled.entry(workload).or_default() += 1,
+            KubeRecord::Operation(Task::ScaleWorkload(scale)) => drop(self.scaled.insert(scale.workload, scale.replicas)),
             _ => {}
         }
     }

@@ -28,8 +28,8 @@ use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::record::KubeRecord;
-use crate::kube::spec::KubeClusterSpec;
 use crate::kube::spec::gardener::FailureTolerance;
+use crate::kube::spec::{KubeClusterSpec, Task};
 use crate::observe::Observer;
 use crate::observe::availability::ApiRows;
 use crate::record::{EtcdRecord, Record};
@@ -238,6 +238,10 @@ impl Observer for Kube {
         }
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
+        if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = fact {
+            let at_first = self.scenario.kube.clusters[*cluster].workloads[scale.workload].replicas;
+            Arc::make_mut(&mut self.recovery).scale(*cluster, scale.workload, at_first, scale.replicas);
+        }
         self.service_traffic.pass(at, &self.serving, &self.scenario);
         // Other records do not change them: clones go on sharing them.
         if matches!(fact, KubeRecord::Pod(..) | KubeRecord::Node(..)) {

@@ -85,6 +85,8 @@ pub struct Row {
     pub moved: bool,
     /// Why no node suited the replacement, last.
     pub refused: Option<Reason>,
+    /// Fewer pods are wanted now: nothing takes its place.
+    pub surplus: bool,
 }
 
 impl Row {
@@ -102,13 +104,15 @@ pub struct Recovery {
     /// Losses that are not over: by the pod that was lost, and by the pod that takes its place.
     open: BTreeMap<(KubeClusterId, PodName), usize>,
     replacing: BTreeMap<(KubeClusterId, PodName), usize>,
+    /// Of workloads that were scaled: pods wanted, and those above that which have not been deleted yet.
+    scaled: BTreeMap<(KubeClusterId, WorkloadId), (u32, u32)>,
 }
 
 impl Recovery {
     /// The rows, in the order of the losses.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         // Who was asked to end and has no successor was not lost.
-        self.rows.iter().filter(|row| row.why != LossReason::Requested || row.replacement.is_some())
+        self.rows.iter().filter(|row| !row.surplus && (row.why != LossReason::Requested || row.replacement.is_some()))
     }
 
     /// Losses beyond [`LIMIT`].
@@ -140,6 +144,19 @@ impl Recovery {
         }
     }
 
+    /// A workload that was to have `at_first` pods is to have so many from now on.
+    pub fn scale(&mut self, cluster: KubeClusterId, workload: WorkloadId, at_first: u32, replicas: u32) {
+        let (wanted, surplus) = self.scaled.entry((cluster, workload)).or_insert((at_first, 0));
+        *surplus = (*wanted + *surplus).saturating_sub(replicas);
+        *wanted = replicas;
+    }
+
+    /// Whether a pod that is to end is one too many.
+    fn is_surplus(&mut self, cluster: KubeClusterId, workload: WorkloadId) -> bool {
+        let surplus = self.scaled.get_mut(&(cluster, workload)).map(|(_, surplus)| surplus).filter(|surplus| **surplus > 0);
+        surplus.map(|surplus| *surplus -= 1).is_some()
+    }
+
     fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving) {
         match fact {
             PodFact::Created => self.replace(at, cluster, pod),
@@ -159,6 +176,12 @@ impl Recovery {
             PodFact::Ready(true) => {
                 self.step(at, cluster, pod, Step::Ready);
                 self.replacement(at, cluster, pod, Step::Ready);
+            }
+            PodFact::Terminating if self.is_surplus(cluster, pod.workload) => {
+                let replaced = self.replacing.remove(&(cluster, pod));
+                for index in self.open.remove(&(cluster, pod)).into_iter().chain(replaced) {
+                    self.rows[index].surplus = true;
+                }
             }
             PodFact::Terminating => {
                 if serving.serves(cluster, pod)
@@ -192,7 +215,18 @@ impl Recovery {
         }
         self.open.insert((cluster, pod), self.rows.len());
         let steps = [None; Step::ALL.len()];
-        self.rows.push(Row { cluster, pod, node, why, lost: at, steps, replacement: None, moved: false, refused: None });
+        self.rows.push(Row {
+            cluster,
+            pod,
+            node,
+            why,
+            lost: at,
+            steps,
+            replacement: None,
+            moved: false,
+            refused: None,
+            surplus: false,
+        });
     }
 
     /// The lost pod itself takes a step. One that is ready again, or gone with a successor on its way, is followed no longer.

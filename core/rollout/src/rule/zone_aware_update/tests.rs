@@ -197,9 +197,10 @@ proptest! {
         let grown = if factor == 0.0 { f64::INFINITY } else { (0..step_before).fold(1.0 + 1e-9, |grown, _| grown * factor) };
         let most = f64::from(update.max_unavailable.of_rounded_up(pods.len() as u32));
         prop_assert!(deleted.len() as f64 <= grown.floor().min(most));
-        if found.verdict != Verdict::Deletes || update.dry_run {
-            prop_assert!(deleted.is_empty());
-        } else {
+        let proceeds = matches!(found.verdict, Verdict::Deletes | Verdict::DryRun | Verdict::NothingAllowed);
+        prop_assert_eq!(found.verdict == Verdict::Deletes, !deleted.is_empty());
+        prop_assert!(!update.dry_run || deleted.is_empty());
+        if proceeds {
             prop_assert_eq!(found.status.update_step, step_before + 1);
             // All that are unavailable afterwards are of this one zone.
             let unavailable = pods.iter().filter(|pod| !pod.is_ready && pod.revision != PodRevision::Unlabelled);

@@ -21,7 +21,7 @@ use zonefall_core::scenario::{CloudAnswer, CloudApi, Fault, Scenario};
 use zonefall_core::sim::Stepping;
 
 /// A pool with these nodes in its zones, each in use by a pod; `pods` of them are wanted.
-fn pool(nodes: [u32; 3], maximum: u32, pods: u32, options: ClusterAutoscaler) -> Scenario {
+pub(super) fn pool(nodes: [u32; 3], maximum: u32, pods: u32, options: ClusterAutoscaler) -> Scenario {
     let mut scenario = with_machines(with(world(&nodes), large(0, pods)), 0);
     scenario.kube.words = WELL_KNOWN.map(str::to_owned).to_vec().into();
     let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
@@ -34,7 +34,7 @@ fn pool(nodes: [u32; 3], maximum: u32, pods: u32, options: ClusterAutoscaler) ->
     scenario
 }
 
-fn lax(count: NodeCount) -> ClusterAutoscaler {
+pub(super) fn lax(count: NodeCount) -> ClusterAutoscaler {
     ClusterAutoscaler { sizing: Sizing::LaxGreedy, count, ..ClusterAutoscaler::default() }
 }
 
@@ -133,7 +133,7 @@ fn the_back_off_of_a_group_that_fails_again_doubles_up_to_half_an_hour() {
 }
 
 /// Nodes wanted of each group after each instant at which some number changed, the start first.
-fn sizes(nodes: [u32; 3], seen: &Seen) -> Vec<[u32; 3]> {
+pub(super) fn sizes(nodes: [u32; 3], seen: &Seen) -> Vec<[u32; 3]> {
     let mut all = vec![nodes];
     let mut last = None;
     for (at, group, desired) in scaled(seen) {
@@ -150,7 +150,7 @@ fn options() -> impl Strategy<Value = ClusterAutoscaler> {
     let sizing = prop::sample::select(vec![Sizing::Static, Sizing::LaxGreedy, Sizing::BackwardCompatible]);
     let count = prop::sample::select(vec![NodeCount::Materialized, NodeCount::Targets, NodeCount::Live]);
     (sizing, count, any::<bool>(), any::<bool>()).prop_map(|(sizing, count, balance_similar_groups, exhausted_at_once)| {
-        ClusterAutoscaler { sizing, count, balance_similar_groups, exhausted_at_once }
+        ClusterAutoscaler { sizing, count, balance_similar_groups, exhausted_at_once, scale_down: None }
     })
 }
 

@@ -1,0 +1,154 @@
+//! Nodes that the cluster can do without (`core/scaledown`: `eligibility`, `planner`, `actuation`).
+//!
+//! ```text
+//!  little is requested of a node, its pods fit elsewhere, and budgets allow them to go --for as long as `unneeded_time`-->
+//!      its group is above its minimum --> its machine goes, with a drain
+//! ```
+//!
+//! Empty nodes go together, others one in a scan, and none for `delay_after_add` after a scale-up.
+
+use std::collections::BTreeMap;
+
+use zonefall_kernel::time::Time;
+use zonefall_kube::controller::disruption::RemainingBudgets;
+use zonefall_kube::controller::drain::leaving;
+use zonefall_kube::controller::placement::{Assumed, Demand};
+use zonefall_kube::ctx::ClusterCtx;
+use zonefall_kube::machine::{MachineId, Phase};
+use zonefall_kube::record::Ready;
+use zonefall_kube::spec::Resources;
+use zonefall_kube::store::{Node, Store};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId, TiVec};
+use zonefall_scenario::kube::autoscaler::ScaleDownOptions;
+
+use crate::group::NodeGroup;
+
+/// Nodes that are not needed, and since when.
+#[derive(Clone, Debug, Default)]
+pub struct ScaleDown {
+    unneeded: BTreeMap<NodeKey, Time>,
+    /// When a group last grew.
+    grown: Option<Time>,
+    /// Nodes that were unneeded for long enough could not go: the next scan tries again.
+    blocked: bool,
+}
+
+impl ScaleDown {
+    /// A group grows.
+    pub fn grows(&mut self, now: Time) {
+        self.grown = Some(now);
+    }
+
+    /// Another process leads, who remembers nothing.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Looks at all nodes; machines that go, with their groups.
+    pub fn scan(
+        &mut self,
+        options: &ScaleDownOptions,
+        groups: &TiVec<MachineDeploymentId, NodeGroup>,
+        store: &Store,
+        ctx: &ClusterCtx<'_>,
+    ) -> Vec<(MachineId, MachineDeploymentId)> {
+        self.update(options, store, ctx);
+        self.blocked = false;
+        if self.waits_until(options).is_some_and(|until| ctx.now < until) {
+            return Vec::new();
+        }
+        let due = self.unneeded.iter().filter(|(_, since)| ctx.now >= **since + options.unneeded_time.0);
+        let due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
+        let mut spare: TiVec<MachineDeploymentId, u32> =
+            groups.iter().map(|group| group.target.saturating_sub(group.limits.minimum)).collect();
+        let (mut gone, mut drained, mut budgets) = (Vec::new(), false, RemainingBudgets::default());
+        for node in due {
+            let machine = store.machines.of_node(node).and_then(|id| Some((id, store.machines.get(id)?.name.deployment)));
+            let Some((machine, group)) = machine else { continue };
+            let pods: Vec<_> = leaving(node, store, ctx).collect();
+            let full = if pods.is_empty() { gone.len() >= options.max_empty_bulk_delete as usize } else { drained };
+            if spare[group] == 0 || full || !budgets.take(&pods, store, ctx) {
+                self.blocked = true;
+                continue;
+            }
+            drained |= !pods.is_empty();
+            spare[group] -= 1;
+            self.unneeded.remove(&node);
+            gone.push((machine, group));
+        }
+        gone
+    }
+
+    /// Which nodes are not needed: their pods, and those that other such nodes leave to them, fit on others.
+    fn update(&mut self, options: &ScaleDownOptions, store: &Store, ctx: &ClusterCtx<'_>) {
+        let (mut assumed, mut budgets) = (Assumed::default(), RemainingBudgets::default());
+        let mut unneeded = BTreeMap::new();
+        let mut received: BTreeMap<NodeKey, Vec<Demand>> = BTreeMap::new();
+        for (key, _) in store.nodes().filter(|(key, node)| is_candidate(*key, node, options, store)) {
+            let pods: Vec<PodId> = leaving(key, store, ctx).collect();
+            let staying = pods.iter().filter_map(|pod| store.pod(*pod)).filter(|pod| !pod.terminating);
+            let mut demands: Vec<Demand> = staying.map(|pod| Demand::of(pod, store)).collect();
+            demands.extend(received.get(&key).into_iter().flatten());
+            let without = |other: NodeKey| other == key || unneeded.contains_key(&other);
+            let Some((after, places)) = move_pods(&demands, &assumed, without, store, ctx) else { continue };
+            if budgets.take(&pods, store, ctx) {
+                assumed = after;
+                places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
+                unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
+            }
+        }
+        self.unneeded = unneeded;
+    }
+
+    /// Until when nothing goes after a scale-up.
+    fn waits_until(&self, options: &ScaleDownOptions) -> Option<Time> {
+        self.grown.map(|grown| grown + options.delay_after_add.0)
+    }
+
+    /// The next moment from which a scan may find something else.
+    pub fn next(&self, options: &ScaleDownOptions, now: Time) -> Option<Time> {
+        if self.blocked {
+            return Some(now);
+        }
+        let first = self.unneeded.values().map(|since| *since + options.unneeded_time.0).min()?;
+        Some(self.waits_until(options).map_or(first, |until| first.max(until)))
+    }
+}
+
+/// Little is requested of a node that a machine of some group brought, and it is well.
+fn is_candidate(key: NodeKey, node: &Node, options: &ScaleDownOptions, store: &Store) -> bool {
+    let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
+    let runs = machine.is_some_and(|machine| machine.phase == Phase::Running && !machine.surplus);
+    runs && node.ready == Ready::True && is_little(&node.requested, &node.allocatable, options)
+}
+
+/// The larger of the shares of CPU and memory that are requested is below the threshold.
+fn is_little(requested: &Resources, allocatable: &Resources, options: &ScaleDownOptions) -> bool {
+    let share = |requested: u64, allocatable: u64| requested as f64 / allocatable.max(1) as f64;
+    let cpu = share(requested.cpu_milli, allocatable.cpu_milli);
+    cpu.max(share(requested.memory, allocatable.memory)) < options.utilization_threshold.0
+}
+
+/// These pods on nodes that are not to go themselves, and the node of each; `None`: some pod fits nowhere.
+fn move_pods(
+    pods: &[Demand],
+    assumed: &Assumed,
+    without: impl Fn(NodeKey) -> bool,
+    store: &Store,
+    ctx: &ClusterCtx<'_>,
+) -> Option<(Assumed, Vec<NodeKey>)> {
+    let (mut assumed, mut places) = (assumed.clone(), Vec::new());
+    for pod in pods {
+        let mut from = NodeKey(0);
+        let place = loop {
+            let fit = assumed.first_fit(*pod, from, ctx.spec, store)?;
+            if !without(fit) {
+                break fit;
+            }
+            from = NodeKey(fit.0 + 1);
+        };
+        assumed.put(*pod, place, ctx.spec);
+        places.push(place);
+    }
+    Some((assumed, places))
+}
