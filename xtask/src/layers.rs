@@ -16,8 +16,8 @@ use crate::circles::{Siblings, crates, folders};
 use crate::root;
 
 /// The modules of `core` from the lowest layer up: each may import those before it.
-const MODULES: [&str; 12] =
-    ["client", "fault", "traffic", "record", "sim", "capacity", "report", "observe", "invariant", "run", "compare", "tests"];
+const MODULES: [&str; 11] =
+    ["client", "fault", "traffic", "record", "sim", "capacity", "report", "observe", "invariant", "run", "compare"];
 
 /// Packages of the engine from the lowest layer up, with those that each may depend on.
 const PACKAGES: [(&str, &[&str]); 11] = [

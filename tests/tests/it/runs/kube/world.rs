@@ -213,7 +213,7 @@ pub(super) fn hosted(mut scenario: Scenario, hosts: u16) -> Scenario {
 pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
     let zone = scenario.nodes[NodeId(0)].zone;
     let mut etcd = scenario.etcd[EtcdId(0)].clone();
-    etcd.name = "shoot/etcd-main".to_owned();
+    "shoot/etcd-main".clone_into(&mut etcd.name);
     for (k, member) in (0..).zip(&mut etcd.members) {
         member.name = format!("shoot-etcd-main-{k}");
         let volume = Volume { name: format!("shoot-volume-{k}"), ..scenario.volumes[VolumeId(0)].clone() };
