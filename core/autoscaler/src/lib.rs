@@ -108,7 +108,12 @@ impl Autoscaler {
         let groups = group::read(&options, ctx.spec, store);
         self.check_exhausted(&options, store, ctx);
         self.check_requests(store, ctx);
-        let suspended = take_back(&groups, store, ctx) || too_many_unready(store, ctx);
+        let takes_back = take_back(&groups, store, ctx);
+        let unhealthy = !takes_back && too_many_unready(store, ctx);
+        if unhealthy {
+            self.scale_down.clear();
+        }
+        let suspended = takes_back || unhealthy;
         let plan =
             if suspended { Plan::nothing(GroupChoice::Suspended, &groups) } else { self.plan(&options, &groups, store, ctx) };
         self.record(&groups, &plan, ctx);
@@ -327,7 +332,12 @@ impl Controller for Autoscaler {
 
     /// Key of its work queue: zero, whatever has changed.
     fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        if !matches!(change, Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access) {
+        let concerns = match change {
+            Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access => false,
+            Change::Budget => options(ctx).is_some_and(|options| options.scale_down.is_some()),
+            _ => true,
+        };
+        if concerns {
             self.notified = false;
             ctx.enqueue(0, 0);
         }

@@ -7,7 +7,7 @@
 //!
 //! Empty nodes go together, others one in a scan, and none for `delay_after_add` after a scale-up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zonefall_kernel::time::Time;
 use zonefall_kube::controller::disruption::RemainingBudgets;
@@ -29,7 +29,7 @@ pub struct ScaleDown {
     unneeded: BTreeMap<NodeKey, Time>,
     /// When a group last grew.
     grown: Option<Time>,
-    /// Nodes that were unneeded for long enough could not go: the next scan tries again.
+    /// Nodes that were unneeded for long enough could not go with others: the next scan tries again.
     blocked: bool,
 }
 
@@ -37,6 +37,12 @@ impl ScaleDown {
     /// A group grows.
     pub fn grows(&mut self, now: Time) {
         self.grown = Some(now);
+    }
+
+    /// Too many nodes are unready: none is unneeded (`CleanUpUnneededNodes`).
+    pub fn clear(&mut self) {
+        self.unneeded.clear();
+        self.blocked = false;
     }
 
     /// Another process leads, who remembers nothing.
@@ -61,14 +67,16 @@ impl ScaleDown {
         let due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
         let mut spare: TiVec<MachineDeploymentId, u32> =
             groups.iter().map(|group| group.target.saturating_sub(group.limits.minimum)).collect();
-        let (mut gone, mut drained, mut budgets) = (Vec::new(), false, RemainingBudgets::default());
+        // One drain at a time: nodes that went before may still have pods.
+        let mut drained = draining(store).any(|node| leaving(node, store, ctx).next().is_some());
+        let (mut gone, mut budgets) = (Vec::new(), RemainingBudgets::default());
         for node in due {
             let machine = store.machines.of_node(node).and_then(|id| Some((id, store.machines.get(id)?.name.deployment)));
             let Some((machine, group)) = machine else { continue };
             let pods: Vec<_> = leaving(node, store, ctx).collect();
             let full = if pods.is_empty() { gone.len() >= options.max_empty_bulk_delete as usize } else { drained };
+            self.blocked |= full;
             if spare[group] == 0 || full || !budgets.take(&pods, store, ctx) {
-                self.blocked = true;
                 continue;
             }
             drained |= !pods.is_empty();
@@ -84,12 +92,22 @@ impl ScaleDown {
         let (mut assumed, mut budgets) = (Assumed::default(), RemainingBudgets::default());
         let mut unneeded = BTreeMap::new();
         let mut received: BTreeMap<NodeKey, Vec<Demand>> = BTreeMap::new();
-        for (key, _) in store.nodes().filter(|(key, node)| is_candidate(*key, node, options, store)) {
+        let gone: BTreeSet<NodeKey> = draining(store).collect();
+        // Pods of nodes that are on their way out need their room, too.
+        for key in &gone {
+            let without = |other: NodeKey| gone.contains(&other);
+            let moved = move_pods(&demands(*key, store, ctx), &assumed, without, store, ctx);
+            assumed = moved.map_or(assumed, |(after, _)| after);
+        }
+        let candidates = store.nodes().filter(|(key, node)| is_candidate(*key, node, options, store)).map(|(key, _)| key);
+        let mut candidates: Vec<NodeKey> = candidates.collect();
+        // Empty ones first, then those that were unneeded before.
+        candidates.sort_by_key(|key| (leaving(*key, store, ctx).next().is_some(), !self.unneeded.contains_key(key), *key));
+        for key in candidates {
             let pods: Vec<PodId> = leaving(key, store, ctx).collect();
-            let staying = pods.iter().filter_map(|pod| store.pod(*pod)).filter(|pod| !pod.terminating);
-            let mut demands: Vec<Demand> = staying.map(|pod| Demand::of(pod, store)).collect();
+            let mut demands = demands(key, store, ctx);
             demands.extend(received.get(&key).into_iter().flatten());
-            let without = |other: NodeKey| other == key || unneeded.contains_key(&other);
+            let without = |other: NodeKey| other == key || gone.contains(&other) || unneeded.contains_key(&other);
             let Some((after, places)) = move_pods(&demands, &assumed, without, store, ctx) else { continue };
             if budgets.take(&pods, store, ctx) {
                 assumed = after;
@@ -113,6 +131,21 @@ impl ScaleDown {
         let first = self.unneeded.values().map(|since| *since + options.unneeded_time.0).min()?;
         Some(self.waits_until(options).map_or(first, |until| first.max(until)))
     }
+}
+
+/// Nodes whose machines were given up, or are being deleted.
+fn draining(store: &Store) -> impl Iterator<Item = NodeKey> {
+    let goes = |key: &NodeKey| {
+        let machine = store.machines.of_node(*key).and_then(|id| store.machines.get(id));
+        machine.is_some_and(|machine| machine.surplus || machine.phase == Phase::Terminating)
+    };
+    store.nodes().map(|(key, _)| key).filter(goes)
+}
+
+/// What the pods of a node demand that are to leave it and have not been asked to end.
+fn demands(key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Demand> {
+    let staying = leaving(key, store, ctx).filter_map(|pod| store.pod(pod)).filter(|pod| !pod.terminating);
+    staying.map(|pod| Demand::of(pod, store)).collect()
 }
 
 /// Little is requested of a node that a machine of some group brought, and it is well.

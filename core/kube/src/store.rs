@@ -64,6 +64,8 @@ pub enum Change {
     Unschedulable(PodId),
     /// A machine deployment is scaled or rolled out, or one of its machines is created, deleted or in another phase.
     MachineDeployment(MachineDeploymentId),
+    /// The status of a PodDisruptionBudget is another.
+    Budget,
     /// Members of etcd that are pods of this workload have started or stopped.
     Members(WorkloadId),
     /// Hosts or paths have changed.

@@ -302,14 +302,17 @@ fn a_story_that_breaks_fails_its_expectations() {
     let moved = "min(recovery[cluster=lax-greedy].ready_s)";
     check("gep24-zone-outage", &sizing(1), json!("static"), &[moved, &burst("lax-greedy", "exceeded_by")]);
     check("gep24-zone-outage", "/faults/1/for", json!("3h"), &[moved]);
-    let (sizes, moved) = (|cluster: &str| burst(cluster, "sizes[-1]"), "count(recovery[cluster=drained][why=deleted])");
+    let launched = |cluster: &str| format!("sum(node_pools[cluster={cluster}][0].groups[*].launched)");
+    let (moved, least) =
+        ("count(recovery[cluster=drained][why=deleted])", "min(node_pools[cluster=drained][0].groups[*].launched)");
     let scale_down = |cluster: usize| format!("/clusters/{cluster}/controllers/cluster_autoscaler/scale_down");
     let deletes = json!({"sizing": "lax_greedy", "scale_down": {}});
-    check("scale-down", "/clusters/0/controllers/cluster_autoscaler", deletes, &[&sizes("without")]);
+    check("scale-down", "/clusters/0/controllers/cluster_autoscaler", deletes, &[&burst("without", "sizes[-1]")]);
     let scan = |field: &str| burst("empty", &format!("scans[4].{field}"));
-    check("scale-down", &scale_down(1), Value::Null, &[&sizes("empty"), &scan("at_s"), &scan("groups[*].target")]);
-    check("scale-down", &scale_down(2), Value::Null, &[&sizes("drained"), moved, &burst("drained", "below_minimum_s")]);
-    check("scale-down", "/clusters/3/workloads/0/max_unavailable", json!(6), &[&sizes("budget")]);
+    check("scale-down", &scale_down(1), Value::Null, &[&burst("empty", "sizes[-1]"), &scan("at_s"), &scan("groups[*].target")]);
+    let kept = [launched("drained"), burst("drained", "below_minimum_s")];
+    check("scale-down", &scale_down(2), Value::Null, &[&kept[0], &kept[1], moved, least]);
+    check("scale-down", "/clusters/3/workloads/0/max_unavailable", json!(6), &[&launched("budget")]);
     let crossing = "service_traffic[service=even-zone][0].cross_zone_percent";
     check("kube-proxy-cross-zone", "/clusters/0/services/1/traffic_distribution", Value::Null, &[crossing]);
     let spreading = "/clusters/0/controllers/kube_scheduler/default_spreading";

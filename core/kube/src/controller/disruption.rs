@@ -148,19 +148,21 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
 /// What budgets still allow, were pods evicted that are to go (`core/scaledown/pdb/basic.go`): every pod counts, ready or not.
 #[derive(Clone, Debug, Default)]
 pub struct RemainingBudgets {
-    allowed: BTreeMap<BudgetId, u32>,
+    allowed: BTreeMap<BudgetId, i64>,
 }
 
 impl RemainingBudgets {
-    /// Whether all of these pods may go; they do then.
+    /// Whether each of these pods may go by itself, one after the other; they do then.
     pub fn take(&mut self, pods: &[PodId], store: &Store, ctx: &ClusterCtx<'_>) -> bool {
         let mut allowed = self.allowed.clone();
         for pod in pods.iter().filter_map(|id| store.pod(*id)).filter(|pod| !pod.terminating) {
             for (budget, _) in budgets_of(pod.name.workload, store, ctx) {
-                let Some(status) = store.budget(budget) else { continue };
-                let left = allowed.entry(budget).or_insert(status.allowed);
-                let Some(less) = left.checked_sub(1) else { return false };
-                *left = less;
+                let status = || store.budget(budget).map_or(0, |status| status.allowed.into());
+                let left = allowed.entry(budget).or_insert_with(status);
+                if self.allowed.get(&budget).copied().unwrap_or_else(status) < 1 {
+                    return false;
+                }
+                *left -= 1;
             }
         }
         self.allowed = allowed;
@@ -231,9 +233,9 @@ impl Controller for Budgets {
         let (concerned, enqueues) = match *change {
             Change::Terminating(_, id, _) | Change::Desired(id) | Change::Template(id) | Change::Readiness(id) => (id, true),
             Change::Removed(_, name, _) => (name.workload, true),
-            // Not ready yet: no budget allows more because of it.
-            Change::Created(id) => match state.store.pod(id) {
-                Some(pod) => (pod.name.workload, false),
+            // Not ready yet: a budget allows no more because of it, and less only if it is the first by which its owner is found.
+            Change::Created(id) => match state.store.pod(id).map(|pod| pod.name.workload) {
+                Some(workload) => (workload, state.store.pods_of(workload).count() == 1),
                 None => return,
             },
             _ => return,

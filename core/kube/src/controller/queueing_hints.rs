@@ -24,6 +24,7 @@ pub const fn helps_nobody(change: &Change) -> bool {
             | Change::Unclaimed(_)
             | Change::Unschedulable(_)
             | Change::MachineDeployment(_)
+            | Change::Budget
             | Change::Members(_)
             | Change::Network
             | Change::Access

@@ -1,6 +1,6 @@
 //! Pod disruption budgets: their status as the disruption controller last wrote it.
 
-use super::Store;
+use super::{Change, Store};
 use crate::rule::budget::Status;
 use zonefall_scenario::ids::WorkloadId;
 
@@ -31,6 +31,8 @@ impl Store {
     /// Sets the status of a budget.
     pub fn set_budget(&mut self, id: BudgetId, status: Status) {
         let place = id.place(self);
-        self.budgets[place] = Some(status);
+        if self.budgets[place].replace(status) != Some(status) {
+            self.note(Change::Budget);
+        }
     }
 }

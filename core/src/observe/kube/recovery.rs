@@ -112,7 +112,8 @@ impl Recovery {
     /// The rows, in the order of the losses.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         // Who was asked to end and has no successor was not lost.
-        self.rows.iter().filter(|row| !row.surplus && (row.why != LossReason::Requested || row.replacement.is_some()))
+        let is_loss = |row: &&Row| row.why != LossReason::Requested || (row.replacement.is_some() && !row.surplus);
+        self.rows.iter().filter(is_loss)
     }
 
     /// Losses beyond [`LIMIT`].
@@ -144,17 +145,30 @@ impl Recovery {
         }
     }
 
-    /// A workload that was to have `at_first` pods is to have so many from now on.
+    /// A workload that was to have `at_first` pods is to have so many from now on. (Pods that have been asked to end already, and are not
+    /// replaced yet, are fewer by themselves.)
     pub fn scale(&mut self, cluster: KubeClusterId, workload: WorkloadId, at_first: u32, replicas: u32) {
+        let missing = self.open.iter().filter(|((of, pod), index)| {
+            let row = &self.rows[**index];
+            *of == cluster && pod.workload == workload && row.replacement.is_none() && row.at(Step::Evicted).is_some()
+        });
+        let missing = missing.count() as u32;
         let (wanted, surplus) = self.scaled.entry((cluster, workload)).or_insert((at_first, 0));
-        *surplus = (*wanted + *surplus).saturating_sub(replicas);
+        *surplus = (*wanted + *surplus).saturating_sub(replicas + missing);
         *wanted = replicas;
     }
 
     /// Whether a pod that is to end is one too many.
-    fn is_surplus(&mut self, cluster: KubeClusterId, workload: WorkloadId) -> bool {
-        let surplus = self.scaled.get_mut(&(cluster, workload)).map(|(_, surplus)| surplus).filter(|surplus| **surplus > 0);
-        surplus.map(|surplus| *surplus -= 1).is_some()
+    fn is_surplus(&mut self, cluster: KubeClusterId, pod: PodName) -> bool {
+        let Some((wanted, surplus)) = self.scaled.get_mut(&(cluster, pod.workload)) else { return false };
+        match pod.tag {
+            PodTag::Ordinal(ordinal) => ordinal >= *wanted,
+            PodTag::Replica { .. } | PodTag::Agent(_) => {
+                let is_one = *surplus > 0;
+                *surplus = surplus.saturating_sub(1);
+                is_one
+            }
+        }
     }
 
     fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving) {
@@ -177,7 +191,7 @@ impl Recovery {
                 self.step(at, cluster, pod, Step::Ready);
                 self.replacement(at, cluster, pod, Step::Ready);
             }
-            PodFact::Terminating if self.is_surplus(cluster, pod.workload) => {
+            PodFact::Terminating if self.is_surplus(cluster, pod) => {
                 let replaced = self.replacing.remove(&(cluster, pod));
                 for index in self.open.remove(&(cluster, pod)).into_iter().chain(replaced) {
                     self.rows[index].surplus = true;
