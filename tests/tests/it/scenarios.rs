@@ -308,8 +308,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     let scale_down = |cluster: usize| format!("/clusters/{cluster}/controllers/cluster_autoscaler/scale_down");
     let deletes = json!({"sizing": "lax_greedy", "scale_down": {}});
     check("scale-down", "/clusters/0/controllers/cluster_autoscaler", deletes, &[&burst("without", "sizes[-1]")]);
-    let scan = |field: &str| burst("empty", &format!("scans[4].{field}"));
-    check("scale-down", &scale_down(1), Value::Null, &[&burst("empty", "sizes[-1]"), &scan("at_s"), &scan("groups[*].target")]);
+    check("scale-down", &scale_down(1), Value::Null, &[&launched("empty"), &burst("empty", "scans[4].at_s")]);
     let kept = [launched("drained"), burst("drained", "below_minimum_s")];
     check("scale-down", &scale_down(2), Value::Null, &[&kept[0], &kept[1], moved, least]);
     check("scale-down", "/clusters/3/workloads/0/max_unavailable", json!(6), &[&launched("budget")]);
