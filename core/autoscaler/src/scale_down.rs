@@ -93,7 +93,7 @@ impl ScaleDown {
         let mut unneeded = BTreeMap::new();
         let mut received: BTreeMap<NodeKey, Vec<Demand>> = BTreeMap::new();
         let gone: BTreeSet<NodeKey> = draining(store).collect();
-        // Pods of nodes that are on their way out need their room, too.
+        // Pods of nodes that are being deleted need room, too.
         for key in &gone {
             let without = |other: NodeKey| gone.contains(&other);
             let moved = move_pods(&demands(*key, store, ctx), &assumed, without, store, ctx);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::rollouts::zone_of;
 use super::serving::Serving;
 use crate::ids::{KubeClusterId, ServiceId, ZoneId};
 use crate::kernel::time::Time;
@@ -19,7 +20,6 @@ use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact};
 use crate::kube::rule::proxy::{Conditions, Endpoint, ProxyNode, Service, TrafficPolicy, categorize};
 use crate::kube::rule::traffic_distribution::{self, Hints};
-use crate::kube::spec::KubeClusterSpec;
 use crate::kube::spec::routing::ServiceTraffic;
 use crate::observe::cost::size;
 use crate::report::{ServiceTrafficReport, ZoneFlowReport};
@@ -257,11 +257,4 @@ fn hints(
     let none = Hints { zones: Vec::new(), nodes: Vec::new() };
     let endpoint = traffic_distribution::Endpoint { node: Some(node), zone: Some(zone), ready: true, hints: none };
     traffic_distribution::hints(distribution, &endpoint)
-}
-
-fn zone_of(node: NodeName, spec: &KubeClusterSpec, scenario: &Scenario) -> ZoneId {
-    match node {
-        NodeName::Given(key) => scenario.nodes[spec.nodes[key].node].zone,
-        NodeName::Machine(machine) => spec.machine_deployments[machine.deployment].zone,
-    }
 }
