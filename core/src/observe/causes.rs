@@ -27,7 +27,7 @@ use crate::access::record::AccessRecord;
 use crate::etcd::passive::PassiveRecord;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
-use crate::ids::{EtcdId, KubeClusterId, MemberId, SeedId, TiVec, ZoneId};
+use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::{Replica, ServerFact};
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
@@ -35,6 +35,7 @@ use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, Ste
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
+use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
@@ -70,6 +71,8 @@ pub struct Causes {
     servers: BTreeMap<KubeClusterId, VecDeque<(Time, Replica, ServerFact)>>,
     /// For how many resources each has no connection to etcd.
     stalled: BTreeMap<(KubeClusterId, Replica), u16>,
+    /// Servers that do not serve, or did not.
+    away: Vec<Away>,
     unhealthy: Unhealthy,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
@@ -137,6 +140,8 @@ enum Incident {
     TakesOver(MemberId, MemberId, Duration),
     /// A member has a leader again, or has stopped: since when it had none.
     Leaderless(MemberId, Time),
+    /// A host joined the control plane, or left it.
+    Host(NodeId, bool),
 }
 
 impl Causes {
@@ -159,8 +164,8 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        let (faults, work, servers, stalled, unhealthy, plans) = Default::default();
-        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, unhealthy, clusters, plans }
+        let (faults, work, servers, stalled, away, unhealthy, plans) = Default::default();
+        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, away, unhealthy, clusters, plans }
     }
 
     /// Drops what cannot explain an outage of a cluster that starts at `earliest` or later.
@@ -189,6 +194,7 @@ impl Causes {
         for (cluster, servers) in &mut self.servers {
             while servers.pop_front_if(|(at, ..)| *at + BEFORE < earliest(*cluster)).is_some() {}
         }
+        self.away.retain(|away| away.to.is_none_or(|to| to + BEFORE >= earliest(away.cluster)));
     }
 
     /// Drops faults and plans that cannot explain any outage that starts at `earliest` or later.

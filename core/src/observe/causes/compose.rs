@@ -184,6 +184,10 @@ impl Causes {
                     return Some((at, Clause { ends_pod: true, ..self.describe_orphan(orphan).into() }));
                 }
                 Incident::NodeDeleted(deletion) => return Some((at, self.describe_deletion(deletion).into())),
+                Incident::Host(host, joins) => {
+                    let (host, what) = (&self.scenario.nodes[host].name, if joins { "was added to" } else { "was removed from" });
+                    return Some((at, format!("{host} {what} the control plane").into()));
+                }
                 Incident::Defragments(member) => {
                     return Some((at, Clause::about(format!("{} was defragmented", self.name(member)), member)));
                 }
@@ -208,7 +212,7 @@ impl Causes {
             return format!("{} came back in a later term", self.name(member));
         }
         let known = self.standing(outage).or_else(|| self.just_started(outage)).or_else(|| self.behind(outage));
-        known.unwrap_or_else(|| UNKNOWN.to_owned())
+        known.or_else(|| self.long_away(outage)).unwrap_or_else(|| UNKNOWN.to_owned())
     }
 
     /// The first leader of a cluster may be replaced at once: a member advances its election timer when it starts, and may campaign before it

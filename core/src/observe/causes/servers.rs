@@ -51,6 +51,17 @@ pub(super) struct Servers {
     pub(super) back: Option<String>,
 }
 
+/// A time in which a server did not serve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Away {
+    pub(super) cluster: KubeClusterId,
+    server: Replica,
+    /// What kept it from it.
+    state: &'static str,
+    from: Time,
+    pub(super) to: Option<Time>,
+}
+
 impl Causes {
     /// Takes note of what happened to an API server.
     pub(super) fn of_server(&mut self, at: Time, cluster: KubeClusterId, replica: Replica, fact: ServerFact) {
@@ -60,6 +71,37 @@ impl Causes {
             ServerFact::Stalled(count) => drop(self.stalled.insert((cluster, replica), count)),
             _ => {}
         }
+        let open = self.away.iter().position(|away| (away.cluster, away.server, away.to) == (cluster, replica, None));
+        let before = open.map(|place| self.away[place].state);
+        let has_left = fact == ServerFact::Gone
+            && match replica {
+                Replica::Host(host) => self.work.has_left(cluster, host),
+                Replica::Pod(..) => true,
+            };
+        let state = lost(fact, before, self.scenario.kube.clusters[cluster].resources).filter(|_| !has_left);
+        if state != before {
+            if let Some(place) = open {
+                self.away[place].to = Some(at);
+            }
+            self.away.extend(state.map(|state| Away { cluster, server: replica, state, from: at, to: None }));
+        }
+    }
+
+    /// Servers that had not served for long. (A load balancer that does not see it sends clients to them all the same.)
+    pub(super) fn long_away(&self, outage: &Outage) -> Option<String> {
+        let api = outage.api?;
+        let then = |away: &&Away| away.cluster == api && away.from <= outage.from && away.to.is_none_or(|to| to > outage.from);
+        let told = self.away.iter().filter(then).map(|away| {
+            let (server, time) = (away.server.describe(&self.scenario), text::duration(outage.from.since(away.from)));
+            let what = match away.state {
+                STOPPED => "not run",
+                DISCONNECTED => "not been connected to etcd",
+                _ => "not been ready",
+            };
+            format!("API server {server} had {what} for {time}")
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| text::list(&told))
     }
 
     /// From now on an API serves a part of its resources: what stalls matters, however long ago that began.

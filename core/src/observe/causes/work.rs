@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Causes, Incident, Outage};
-use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId};
+use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
@@ -35,6 +35,8 @@ pub(super) struct Work {
     deleted_from: BTreeMap<(KubeClusterId, PodName), NodeName>,
     /// Processes without a pod that are terminating.
     orphans: Vec<OrphanStop>,
+    /// Hosts that were removed from a control plane.
+    left: BTreeSet<(KubeClusterId, NodeId)>,
 }
 
 /// The end of a pod of etcd that somebody asked for.
@@ -91,6 +93,11 @@ impl Work {
         lost.next()
     }
 
+    /// Whether a host is no part of a control plane any more.
+    pub(super) fn has_left(&self, cluster: KubeClusterId, host: NodeId) -> bool {
+        self.left.contains(&(cluster, host))
+    }
+
     /// Keeps what concerns these faults.
     pub(super) fn forget_strikes(&mut self, faults: &[(ActiveFault, Option<Time>)]) {
         self.struck.retain(|(id, _)| faults.iter().any(|(fault, _)| fault.id == *id));
@@ -117,6 +124,16 @@ impl Causes {
         match *record {
             KubeRecord::ApiServer(replica, fact) => self.of_server(at, cluster, replica, fact),
             KubeRecord::ApiShare { share, .. } if share.is_part() => self.of_share(at, cluster),
+            KubeRecord::Operation(task @ (Task::AddHost(place) | Task::RemoveHost(place))) => {
+                let spec = &self.scenario.kube.clusters[cluster];
+                let (host, joins) = (spec.control_plane[place as usize], matches!(task, Task::AddHost(_)));
+                if joins {
+                    self.work.left.remove(&(cluster, host));
+                } else {
+                    self.work.left.insert((cluster, host));
+                }
+                self.happened(at, spec.etcd, Incident::Host(host, joins));
+            }
             KubeRecord::Operation(task) => self.work.tasks.push((cluster, task)),
             KubeRecord::Pod(pod, fact) => {
                 let workload = &self.scenario.kube.clusters[cluster].workloads[pod.workload];
