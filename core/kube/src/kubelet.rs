@@ -42,7 +42,7 @@ pub struct Kubelet {
 }
 
 /// Upper bound of the time from a node's boot to its first renewal. Nodes that boot at one moment would renew at one moment ever after.
-const MAX_JITTER: Duration = Duration::from_millis(1);
+pub(crate) const MAX_JITTER: Duration = Duration::from_millis(1);
 
 /// Why what runs on a host serves nobody; `None`: it may.
 pub fn loss(host: HostId, net: &Network) -> Option<Loss> {

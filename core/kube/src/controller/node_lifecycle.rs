@@ -23,7 +23,7 @@ use zonefall_scenario::Scenario;
 
 use crate::controller::limiter::RateLimiter;
 use crate::ctx::ClusterCtx;
-use crate::kubelet::Kubelet;
+use crate::kubelet::{Kubelet, MAX_JITTER};
 use crate::record::{KubeRecord, Ready};
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::{ZoneState, eviction_rate, zone_state};
@@ -31,7 +31,7 @@ use crate::store::Store;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
-use zonefall_kernel::time::Time;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_scenario::ids::{NodeKey, ZoneId};
 
@@ -126,7 +126,9 @@ impl Lifecycle {
             zone.token.cancel();
             *zone = Zone::new(zone.recorded, zone.token, ctx);
         }
-        self.checks = Periodic::new(ctx.now, ctx.spec.timers.monitor_period);
+        // What let it begin may begin other periodic work at the same moment: their looks must not coincide for ever.
+        let jitter = ctx.draws(Purpose::Phase, PHASE).draw(1).below(MAX_JITTER.as_nanos());
+        self.checks = Periodic::new(ctx.now + Duration::from_nanos(jitter), ctx.spec.timers.monitor_period);
         self.since = ctx.now;
         self.check_all(store, kubelets, ctx);
     }
