@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DrainReport, FailbackReport, MigrationReport,
-    NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
+    NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, QuorumLossReport, Report, RolloutReport, ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -20,6 +20,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Drained nodes", drains(report, page)),
         titled("Rollouts", rollouts(report, page)),
+        titled("Quorum losses of replicated stores", quorum_losses(report, page)),
         titled("Budgets of evictions", budgets(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
@@ -127,15 +128,31 @@ fn zones(number: u32) -> String {
     if number == 1 { "1 zone".to_owned() } else { format!("{number} zones") }
 }
 
+fn quorum_losses(report: &Report, page: &Page) -> String {
+    let of_rollout = |rollout: &RolloutReport| {
+        let row = |loss: &QuorumLossReport| {
+            vec![rollout.workload.clone(), clock(loss.from_s), text::seconds(loss.duration_s), loss.cause.clone()]
+        };
+        rollout.quorum_lost.iter().map(row).collect::<Vec<_>>()
+    };
+    table(page, ["workload", "from", "for", "cause"], report.rollouts.iter().flat_map(of_rollout).collect(), &[1, 2])
+}
+
 fn rollouts(report: &Report, page: &Page) -> String {
     let row = |of: &RolloutReport| {
         let after = text::seconds(of.duration_s);
-        let state = match &of.waits_for {
+        let state = match (&of.waits_for, of.deadline_exceeded_s) {
             _ if of.completed => format!("complete after {after}"),
-            Some(why) => format!("incomplete after {after}: {why}"),
-            None => format!("incomplete after {after}"),
+            (Some(why), _) => format!("incomplete after {after}: {why}"),
+            (None, Some(_)) => format!("incomplete after {after}: exceeded its progress deadline"),
+            (None, None) => format!("incomplete after {after}"),
         };
-        let what = format!("{}{}", of.revision, if of.rollback { " (back)" } else { "" });
+        let back = match (of.rollback, of.automatic) {
+            (false, _) => "",
+            (true, false) => " (rollback)",
+            (true, true) => " (automatic rollback)",
+        };
+        let what = format!("{}{back}", of.revision);
         let exposed = if of.exposed_pods == 0 {
             "-".to_owned()
         } else {

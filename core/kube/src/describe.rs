@@ -53,6 +53,8 @@ impl KubeRecord {
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is force-detached"),
                     PodFact::VolumeDiscarded => format!("{name}'s volume is deleted"),
                     PodFact::SeveralBudgets => format!("{name} cannot be evicted: several PodDisruptionBudgets select it"),
+                    PodFact::TaintEvicted => format!("{name} is evicted: it does not tolerate a NoExecute taint of its node"),
+                    PodFact::GarbageCollected => format!("the pod garbage collector deletes {name}: its node no longer exists"),
                     PodFact::Denied => format!("{name} is not evicted: a webhook denies it"),
                     PodFact::Revision(number) => format!("{name} is of revision {number}"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),
@@ -140,6 +142,9 @@ impl KubeRecord {
             Self::ControllerActive(component, true) => format!("{} is active", component.name()),
             Self::ControllerActive(component, false) => format!("{} is inactive", component.name()),
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
+            Self::OperationRefused(task) => {
+                format!("kubectl refuses what an operator asks for: {}", task.describe(cluster, scenario))
+            }
             Self::Lease(component, None) => format!("{} has no leader", component.name()),
             Self::Endpoint { service, pod, listed } => {
                 let (pod, service) = (pod.text(cluster), &cluster.services[service].name);

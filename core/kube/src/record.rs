@@ -59,6 +59,8 @@ pub enum KubeRecord {
     ControllerActive(Component, bool),
     /// An operator asks for something.
     Operation(Task),
+    /// kubectl refuses an operator's request: a paused rollout cannot be rolled back or paused, and no other resumed.
+    OperationRefused(Task),
     /// Of topology hints of a Service, that of a workload. Told when it changes.
     Hints(WorkloadId, HintsFact),
     /// A Service lists a pod among its endpoints, or no longer.
@@ -74,7 +76,7 @@ pub enum KubeRecord {
     NodeGroup(MachineDeploymentId, NodeGroupFact),
 }
 
-// Tags 6 and 12 to 14 are those of Gardener's records; 17 is used no more.
+// Tags 6 and 12 to 14 are those of Gardener's records, 20 to 22 also of rollouts; 17 is used no more.
 traced! {
     enum KubeRecord {
         Pod(name, fact) = 0,
@@ -93,6 +95,7 @@ traced! {
         ApiShare { verb, share } = 18,
         ApiShareFrom { from, verb, share } = 19,
         NodeGroup(deployment, fact) = 20,
+        OperationRefused(task) = 23,
     }
 }
 
@@ -286,6 +289,10 @@ pub enum PodFact {
     SeveralBudgets,
     /// Its eviction was asked for, and an admission webhook denied it.
     Denied,
+    /// The taint eviction controller deletes it.
+    TaintEvicted,
+    /// The pod garbage collector deletes it: its node no longer exists.
+    GarbageCollected,
     /// It was made of this revision; told of workloads whose revisions differ by more than their number.
     Revision(u32),
 }
@@ -307,6 +314,8 @@ traced! {
         SeveralBudgets = 12,
         Denied = 13,
         Revision(number) = 14,
+        TaintEvicted = 15,
+        GarbageCollected = 16,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Revisions {
     previous: u32,
     /// The last that all pods of a StatefulSet had (`status.currentRevision`).
     settled: u32,
+    /// No pod of a Deployment is replaced (`spec.paused`).
+    paused: bool,
 }
 
 /// Draws for the hashes of templates, beyond those for names.
@@ -36,7 +38,7 @@ const TEMPLATES: u64 = 1 << 32;
 impl Revisions {
     /// The first one.
     pub fn new(replicas: u32) -> Self {
-        Self { all: smallvec![Revision { number: 0, desired: replicas }], made: 0, previous: 0, settled: 0 }
+        Self { all: smallvec![Revision { number: 0, desired: replicas }], made: 0, previous: 0, settled: 0, paused: false }
     }
 
     /// All of them.
@@ -57,6 +59,16 @@ impl Revisions {
     /// The number of the last one that all pods of a StatefulSet had.
     pub const fn settled(&self) -> u32 {
         self.settled
+    }
+
+    /// Whether no pod of a Deployment is replaced.
+    pub const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// From now on pods of a Deployment are replaced, or not.
+    pub const fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
     }
 
     /// All pods of a StatefulSet have the current one.

@@ -211,6 +211,12 @@ impl Store {
         self.changes.push(Change::Desired(workload));
     }
 
+    /// The pods of a Deployment are replaced from now on, or not.
+    pub fn pause_rollout(&mut self, workload: WorkloadId, paused: bool) {
+        Arc::make_mut(&mut self.revisions)[workload].set_paused(paused);
+        self.changes.push(Change::Desired(workload));
+    }
+
     /// All pods of a StatefulSet have its current revision.
     pub fn settle_revision(&mut self, workload: WorkloadId) {
         let revisions = self.revisions(workload);

@@ -1,82 +1,104 @@
-//! Alarms that may pause a rollout: while the scenario says so, or while too many requests fail.
-//!
-//! Ready pods of a workload get equal shares of its requests, and each fails the share that its revision says; without a ready pod all
-//! requests fail. So the share that failed over a period is an integral of straight pieces, and no request is simulated.
+//! Alarms that may pause a rollout, or have it rolled back: while the scenario says so, or while too many requests fail or take long.
 
 use std::collections::VecDeque;
 
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::spec::update::Update;
-use zonefall_kube::spec::zone_aware::{AlarmSpec, ErrorRateAlarm};
+use zonefall_kube::spec::zone_aware::AlarmSpec;
 use zonefall_kube::store::Store;
+use zonefall_scenario::ids::WorkloadId;
 
 use crate::rule::zone_aware_update::Alarm as State;
+use crate::service::{Met, ReadyPods};
 
-/// Ready pods from a moment on: the revision of each, and since when it is ready.
-#[derive(Clone, Debug, PartialEq)]
-struct Sample {
-    from: Time,
-    pods: Vec<(u32, Time)>,
+/// What the alarms of a cluster have measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Measurements(Vec<Measured>);
+
+/// What an alarm has measured: of requests that fail, and of their latency.
+type Measured = [Option<Measurement>; 2];
+
+impl Measurements {
+    /// Nothing yet.
+    pub(crate) fn new(alarms: &[AlarmSpec]) -> Self {
+        let measured = |alarm: &AlarmSpec| {
+            let failures = alarm.error_rate.map(|alarm| Measurement::new(alarm.workload, alarm.period));
+            [failures, alarm.latency.map(|alarm| Measurement::new(alarm.workload, alarm.period))]
+        };
+        Self(alarms.iter().map(measured).collect())
+    }
+
+    /// Takes note of the ready pods of a workload, which may have changed.
+    pub(crate) fn note(&mut self, workload: WorkloadId, store: &Store, now: Time) {
+        for measurement in self.0.iter_mut().flatten().flatten().filter(|one| one.workload == workload) {
+            let ready = store.pods_of(workload).filter(|(_, pod)| pod.ready && !pod.terminating);
+            let pods = ready.map(|(_, pod)| (pod.revision, pod.ready_since)).collect();
+            measurement.push(now, ReadyPods { wanted: store.desired(workload), pods });
+        }
+    }
+
+    /// State of the alarm at a place among all now.
+    pub(crate) fn state(&self, place: u16, ctx: &ClusterCtx<'_>) -> State {
+        let alarm = &ctx.spec.zone_aware.alarms[usize::from(place)];
+        let [failures, latencies] = &self.0[usize::from(place)];
+        let update = |workload: WorkloadId| &ctx.spec.workloads[workload].update;
+        let rings = alarm.rings.iter().any(|(from, to)| (*from..*to).contains(&ctx.now));
+        let fails = failures.iter().zip(alarm.error_rate).any(|(measured, alarm)| {
+            let met = measured.met(update(alarm.workload), ctx.now);
+            met.failed / alarm.period.as_secs_f64() >= alarm.threshold
+        });
+        let is_slow = latencies.iter().zip(alarm.latency).any(|(measured, alarm)| {
+            let met = measured.met(update(alarm.workload), ctx.now);
+            let answered = measured.seconds(ctx.now) - met.failed;
+            answered > 0.0 && met.added / answered >= alarm.threshold.as_secs_f64()
+        });
+        if rings || fails || is_slow { State::Alarm } else { State::Ok }
+    }
 }
 
-/// What an alarm has measured.
-#[derive(Clone, Debug, Default)]
-pub struct Measurement {
-    /// Oldest first; as far back as the alarm looks.
-    samples: VecDeque<Sample>,
+/// The ready pods of a workload over a period.
+#[derive(Clone, Debug)]
+struct Measurement {
+    workload: WorkloadId,
+    period: Duration,
+    /// From when on which pods were ready: oldest first, as far back as the alarm looks.
+    samples: VecDeque<(Time, ReadyPods)>,
 }
 
 impl Measurement {
-    /// Takes note of the ready pods of the workload.
-    pub fn note(&mut self, alarm: &ErrorRateAlarm, store: &Store, now: Time) {
-        let ready = store.pods_of(alarm.workload).filter(|(_, pod)| pod.ready && !pod.terminating);
-        self.push(alarm.period, Sample { from: now, pods: ready.map(|(_, pod)| (pod.revision, pod.ready_since)).collect() });
+    const fn new(workload: WorkloadId, period: Duration) -> Self {
+        Self { workload, period, samples: VecDeque::new() }
     }
 
-    fn push(&mut self, period: Duration, sample: Sample) {
-        let start = before(sample.from, period);
-        while self.samples.get(1).is_some_and(|next| next.from <= start) {
+    fn push(&mut self, from: Time, pods: ReadyPods) {
+        let start = self.start(from);
+        while self.samples.get(1).is_some_and(|(next, _)| *next <= start) {
             self.samples.pop_front();
         }
-        self.samples.push_back(sample);
+        self.samples.push_back((from, pods));
     }
 
-    /// Share of requests that failed in the period until now, from 0 to 1. (Nothing failed before the run.)
-    pub fn error_rate(&self, period: Duration, update: &Update, now: Time) -> f64 {
-        let start = before(now, period);
-        let ends = self.samples.iter().skip(1).map(|next| next.from).chain([now]);
-        let failed = self.samples.iter().zip(ends).map(|(sample, end)| failed(&sample.pods, start.max(sample.from), end, update));
-        failed.sum::<f64>() / period.as_secs_f64()
+    /// Start of the period that ends now: the run's, if that is later.
+    fn start(&self, now: Time) -> Time {
+        if now.since(Time::ZERO) > self.period { now - self.period } else { Time::ZERO }
     }
-}
 
-/// The moment so long before another one, or the start of the run.
-fn before(at: Time, period: Duration) -> Time {
-    if at.since(Time::ZERO) > period { at - period } else { Time::ZERO }
-}
-
-/// Seconds' worth of requests that failed from `from` to `to`, while these pods were ready: the revision of each, and since when it is ready.
-pub fn failed(pods: &[(u32, Time)], from: Time, to: Time, update: &Update) -> f64 {
-    let seconds = |from: Time| if to > from { to.since(from).as_secs_f64() } else { 0.0 };
-    if pods.is_empty() {
-        return seconds(from);
+    /// Seconds of the period that are over.
+    fn seconds(&self, now: Time) -> f64 {
+        now.since(self.start(now)).as_secs_f64()
     }
-    let of_pod = |(number, ready): &(u32, Time)| {
-        let revision = update.revision(*number);
-        revision.error_rate * seconds(from.max(*ready + revision.errors_after))
-    };
-    pods.iter().map(of_pod).sum::<f64>() / pods.len() as f64
-}
 
-/// State of an alarm now.
-pub fn state(alarm: &AlarmSpec, measured: &Measurement, ctx: &ClusterCtx<'_>) -> State {
-    let rings = alarm.rings.iter().any(|(from, to)| (*from..*to).contains(&ctx.now));
-    let fails = alarm.error_rate.is_some_and(|alarm| {
-        let update = &ctx.spec.workloads[alarm.workload].update;
-        measured.error_rate(alarm.period, update, ctx.now) >= alarm.threshold
-    });
-    if rings || fails { State::Alarm } else { State::Ok }
+    /// What requests met in the period until now. (They met nothing before the run.)
+    fn met(&self, update: &Update, now: Time) -> Met {
+        let start = self.start(now);
+        let ends = self.samples.iter().skip(1).map(|(next, _)| *next).chain([now]);
+        let mut met = Met::default();
+        for ((from, pods), end) in self.samples.iter().zip(ends) {
+            met += pods.met(start.max(*from), end, update);
+        }
+        met
+    }
 }
 
 #[cfg(test)]
@@ -89,8 +111,7 @@ mod tests {
         let (secs, at) = (Duration::from_secs, |s| Time::ZERO + Duration::from_secs(s));
         let bad = RevisionSpec { error_rate: 0.5, errors_after: secs(10), ..RevisionSpec::default() };
         let update = Update { revisions: vec![bad], ..Update::default() };
-        let mut measured = Measurement::default();
-        let rate = |measured: &Measurement, s| measured.error_rate(secs(60), &update, at(s));
+        let mut measured = Measurement::new(WorkloadId(0), secs(60));
         for (from, pods) in [
             (0, vec![(0, at(0)), (0, at(0))]),
             // One of two pods is new: from 110 s on it fails half of its requests, a quarter of all.
@@ -99,11 +120,12 @@ mod tests {
             (130, vec![]),
             (136, vec![(0, at(136))]),
         ] {
-            measured.push(secs(60), Sample { from: at(from), pods });
+            measured.push(at(from), ReadyPods { wanted: 2, pods });
         }
         for (s, failed) in [(136, 20.0 * 0.25 + 6.0), (150, 20.0 * 0.25 + 6.0), (180, 10.0 * 0.25 + 6.0), (193, 3.0), (196, 0.0)]
         {
-            assert!((rate(&measured, s) * 60.0 - failed).abs() < 1e-9, "{s} s: {}", rate(&measured, s) * 60.0);
+            let found = measured.met(&update, at(s)).failed;
+            assert!((found - failed).abs() < 1e-9, "{s} s: {found}");
         }
     }
 }

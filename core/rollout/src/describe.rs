@@ -6,10 +6,13 @@ use zonefall_kube::spec::KubeClusterSpec;
 use zonefall_scenario::Scenario;
 
 impl RolloutRecord {
-    /// The name of the StatefulSet that it is about.
+    /// The name of the workload that it is about.
     pub fn workload<'a>(&self, cluster: &'a KubeClusterSpec) -> &'a str {
-        let (Self::Step { update, .. } | Self::Verdict(update, _)) = *self;
-        &cluster.workloads[cluster.zone_aware.updates[usize::from(update)].workload].name
+        let workload = match *self {
+            Self::Step { update, .. } | Self::Verdict(update, _) => cluster.zone_aware.updates[usize::from(update)].workload,
+            Self::RolledBack(workload) => workload,
+        };
+        &cluster.workloads[workload].name
     }
 
     /// The fact in plain words, names resolved.
@@ -21,6 +24,7 @@ impl RolloutRecord {
                 format!("deletes {pods} pod{plural} of {workload} in {}", scenario.zones[*zone].name)
             }
             Self::Verdict(_, verdict) => format!("of {workload} {}", verdict.describe()),
+            Self::RolledBack(_) => return format!("{}: the pipeline of {workload} rolls it back: its alarm rings", cluster.name),
         };
         format!("{}: the ZoneAwareUpdate {text}", cluster.name)
     }
@@ -41,6 +45,7 @@ impl Verdict {
             Self::NoZone => "knows the zone of no old pod",
             Self::Deletes => "goes on",
             Self::DryRun => "would delete pods, but for its dry run",
+            Self::Bakes => "waits for its bake time before it begins the next zone",
             Self::NothingAllowed => "may delete no pod: maxUnavailable or exponentialFactor allows none",
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use zonefall_kernel::traced;
 use zonefall_kube::ctx::ClusterCtx;
-use zonefall_scenario::ids::ZoneId;
+use zonefall_scenario::ids::{WorkloadId, ZoneId};
 
 use crate::rule::zone_aware_update::Verdict;
 
@@ -25,10 +25,12 @@ pub enum RolloutRecord {
     },
     /// A pass of a `ZoneAwareUpdate` comes to something else than the one before.
     Verdict(u16, Verdict),
+    /// A pipeline rolls a workload back, because an alarm rings.
+    RolledBack(WorkloadId),
 }
 
 // The trace writes records of Kubernetes and of the zone-aware controllers alike: their tags differ.
-traced! { enum RolloutRecord { Step { update, zone, pods, step } = 20, Verdict(update, verdict) = 21 } }
+traced! { enum RolloutRecord { Step { update, zone, pods, step } = 20, Verdict(update, verdict) = 21, RolledBack(workload) = 22 } }
 
 /// Records a fact.
 pub(crate) fn tell(record: RolloutRecord, ctx: &mut ClusterCtx<'_>) {

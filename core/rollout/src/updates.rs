@@ -8,13 +8,13 @@ use zonefall_kube::name::PodTag;
 use zonefall_kube::spec::update::UpdateStrategy;
 use zonefall_kube::spec::zone_aware::ZoneUpdate;
 use zonefall_kube::spec::{Component, KubeClusterSpec};
-use zonefall_kube::store::{Change, Store};
+use zonefall_kube::store::{self, Change, Store};
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::WorkloadId;
 
-use crate::alarm::{self, Measurement};
+use crate::alarm::Measurements;
 use crate::record::{RolloutRecord, tell};
-use crate::rule::zone_aware_update::{self as rule, Alarm, Pod, PodRevision, REQUEUE, StatefulSet, Status, Verdict};
+use crate::rule::zone_aware_update::{self as rule, Pod, PodRevision, REQUEUE, StatefulSet, Status, Step, Verdict};
 use crate::zones::{PodZones, ZonePlace};
 
 /// The controller.
@@ -22,8 +22,7 @@ use crate::zones::{PodZones, ZonePlace};
 pub struct ZoneAwareUpdates {
     zones: PodZones,
     updates: Vec<Update>,
-    /// By the alarms' places.
-    measured: Vec<Measurement>,
+    measured: Measurements,
 }
 
 /// An update, with its status as the API has it.
@@ -40,17 +39,24 @@ impl ZoneAwareUpdates {
         let zone_aware = &ctx.spec.zone_aware;
         let update = |_: &ZoneUpdate| Update { status: Status::new(), verdict: Verdict::Done, requeue: Timer::new() };
         let updates: Vec<_> = zone_aware.updates.iter().map(update).collect();
-        let measured = vec![Measurement::default(); zone_aware.alarms.len()];
+        let measured = Measurements::new(&zone_aware.alarms);
         let has_any = !updates.is_empty();
         has_any.then(|| Box::new(Self { zones: PodZones::new(ctx.scenario), updates, measured }) as Box<dyn Controller>)
     }
 
     fn sync(&mut self, k: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let ZoneUpdate { workload, options, alarm } = &ctx.spec.zone_aware.updates[k as usize];
+        let ZoneUpdate { workload, options, alarm, bake_time } = &ctx.spec.zone_aware.updates[k as usize];
         let (set, pods) = self.pods(*workload, store, ctx);
-        let alarm = alarm.map(|place| self.alarm(place, ctx));
+        let alarm = alarm.map(|place| self.measured.state(place, ctx));
         let update = &mut self.updates[k as usize];
-        let step = rule::step(options, &set, &pods, &update.status, alarm);
+        let mut step = rule::step(options, &set, &pods, &update.status, alarm);
+        let is_new = |pod: &&store::Pod| pod.ready && pod.revision == set.update_revision;
+        let newest = store.pods_of(*workload).map(|(_, pod)| pod).filter(is_new).map(|pod| pod.ready_since).max();
+        let over = newest.map(|ready| ready + *bake_time).filter(|over| *over > ctx.now && begins_with_zone(&step, &pods));
+        if let Some(rest) = over.map(|over| over.since(ctx.now)) {
+            // As if the pass had not been.
+            step = Step { verdict: Verdict::Bakes, deleted: Vec::new(), status: update.status.clone(), requeue: Some(rest) };
+        }
         if step.verdict == Verdict::Done {
             store.settle_revision(*workload);
         }
@@ -94,10 +100,12 @@ impl ZoneAwareUpdates {
         let ready_replicas = pods.iter().filter(|pod| pod.is_ready).count() as u32;
         (StatefulSet { on_delete, replicas: pods.len() as u32, ready_replicas, update_revision }, pods)
     }
+}
 
-    fn alarm(&self, place: u16, ctx: &ClusterCtx<'_>) -> Alarm {
-        alarm::state(&ctx.spec.zone_aware.alarms[usize::from(place)], &self.measured[usize::from(place)], ctx)
-    }
+/// Whether a step deletes the first pods of a zone.
+fn begins_with_zone(step: &Step<ZonePlace, u32>, pods: &[Pod<ZonePlace>]) -> bool {
+    let next = step.deleted.first().and_then(|ordinal| pods.iter().find(|pod| pod.ordinal == *ordinal)?.zone);
+    next.is_some() && !pods.iter().any(|pod| pod.zone == next && pod.revision == PodRevision::New)
 }
 
 /// The workload that a change concerns.
@@ -122,13 +130,8 @@ impl Controller for ZoneAwareUpdates {
 
     fn watch(&mut self, change: &Change, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         let Some(workload) = workload_of(change, &state.store) else { return };
-        let zone_aware = &ctx.spec.zone_aware;
-        for (alarm, measured) in zone_aware.alarms.iter().zip(&mut self.measured) {
-            if let Some(alarm) = alarm.error_rate.filter(|alarm| alarm.workload == workload) {
-                measured.note(&alarm, &state.store, ctx.now);
-            }
-        }
-        for (k, _) in (0..).zip(&zone_aware.updates).filter(|(_, update)| update.workload == workload) {
+        self.measured.note(workload, &state.store, ctx.now);
+        for (k, _) in (0..).zip(&ctx.spec.zone_aware.updates).filter(|(_, update)| update.workload == workload) {
             ctx.enqueue(0, k);
         }
     }
@@ -146,6 +149,10 @@ impl Controller for ZoneAwareUpdates {
         for update in &mut self.updates {
             update.requeue.cancel();
         }
+    }
+
+    fn defers(&self) -> bool {
+        true
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {

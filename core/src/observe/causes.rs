@@ -29,9 +29,11 @@ use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::ids::{EtcdId, KubeClusterId, MemberId, NodeId, SeedId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::record::{Replica, ServerFact};
+use crate::kube::record::{KubeRecord, Replica, ServerFact};
+use crate::kube::spec::Task;
 use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
+use crate::rollout::record::RolloutRecord;
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
@@ -378,6 +380,9 @@ impl Observer for Causes {
             }
             Record::FaultEnded(id) => {
                 self.faults.iter_mut().filter(|(f, to)| f.id == *id && to.is_none()).for_each(|(_, to)| *to = Some(at));
+            }
+            Record::Rollout(cluster, RolloutRecord::RolledBack(workload)) => {
+                self.of_kube(at, *cluster, &KubeRecord::Operation(Task::RollBackComponent(*workload)));
             }
             Record::Kube(cluster, record) => self.of_kube(at, *cluster, record),
             Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {

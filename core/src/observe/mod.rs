@@ -54,6 +54,7 @@ use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact};
 use crate::record::{ClientRecord, Record};
+use crate::rollout::record::RolloutRecord;
 use crate::scenario::Scenario;
 
 /// Reads the records of a run, in order.
@@ -142,7 +143,8 @@ impl Observer for Observers {
                 | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
                 | KubeRecord::Machine(_, MachineFact::DrainTimedOut)
                 | KubeRecord::Operation(_),
-            ) = record
+            )
+            | Record::Rollout(_, RolloutRecord::RolledBack(_)) = record
             {
                 self.availability.record(at, record);
             }

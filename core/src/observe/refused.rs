@@ -1,4 +1,4 @@
-//! What was asked for and refused: changes of shoots, and of the membership of etcd.
+//! What was asked for and refused: changes of shoots and of the membership of etcd, and rollbacks.
 
 use std::sync::Arc;
 
@@ -7,6 +7,8 @@ use crate::gardener::admission::MigrationDenial;
 use crate::gardener::druid::{MigrationFact, ToleranceFact};
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
+use crate::kube::record::KubeRecord;
+use crate::kube::spec::Task;
 use crate::kube::spec::gardener::{FailureTolerance, ToleranceChange};
 use crate::record::{EtcdRecord, Record};
 use crate::report::{RefusedReport, seconds};
@@ -58,6 +60,16 @@ impl Observer for Refused {
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Denied(to, why))) => {
                 let seed = &self.scenario.kube.seeds[*to].name;
                 (format!("migrate shoot {} to seed {seed}", self.shoot(*shoot)), why.to_string())
+            }
+            Record::Kube(cluster, KubeRecord::OperationRefused(task)) => {
+                let cluster = &self.scenario.kube.clusters[*cluster];
+                let asked = format!("{}: an operator {}", cluster.name, task.describe(cluster, &*self.scenario));
+                let reason = match task {
+                    Task::PauseRollout(_) => "is already paused",
+                    Task::ResumeRollout(_) => "is not paused",
+                    _ => "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again",
+                };
+                (asked, reason.to_owned())
             }
             Record::Etcd(EtcdRecord::Membership { change, refused: Some(why) }) => {
                 (text::membership_change(*change, &*self.scenario), (*why).to_owned())

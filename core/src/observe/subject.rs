@@ -144,7 +144,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             };
             (StoryKind::Pod, vec![pod.text(cluster)], over)
         }
-        KubeRecord::Operation(task) => {
+        KubeRecord::Operation(task) | KubeRecord::OperationRefused(task) => {
             let (kind, name) = match task.subject(cluster, scenario) {
                 TaskSubject::Pods(name) => (StoryKind::Pod, name),
                 TaskSubject::Node(name) => (StoryKind::Node, name),
@@ -175,9 +175,15 @@ fn of_rollout(id: KubeClusterId, fact: RolloutRecord, scenario: &Scenario) -> Su
             | Verdict::OtherZoneNotReady
             | Verdict::NothingAllowed,
         ) => false,
+        RolloutRecord::RolledBack(_) => true,
         RolloutRecord::Verdict(
             _,
-            Verdict::NotOnDelete | Verdict::Terminating | Verdict::NewPodNotReady | Verdict::Deletes | Verdict::DryRun,
+            Verdict::NotOnDelete
+            | Verdict::Terminating
+            | Verdict::NewPodNotReady
+            | Verdict::Deletes
+            | Verdict::DryRun
+            | Verdict::Bakes,
         ) => return Subject::default(),
     };
     let about = vec![fact.workload(cluster).to_owned()];

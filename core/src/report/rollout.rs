@@ -11,6 +11,8 @@ pub struct RolloutReport {
     pub workload: String,
     /// It goes back to the revision before.
     pub rollback: bool,
+    /// A pipeline began it, because an alarm rang.
+    pub automatic: bool,
     /// Revision that its pods are to have: 0 is that of the start.
     pub revision: u32,
     /// Something is wrong with that revision.
@@ -40,8 +42,25 @@ pub struct RolloutReport {
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,
     /// Requests that failed, as the time in which all of them would have, in seconds: shares of them fail by revision, and all of them where
-    /// no pod is ready.
+    /// no pod is ready, or of a replicated store no majority.
     pub failed_s: f64,
+    /// Requests that a revision answered later than others would have, likewise.
+    pub slow_s: f64,
+    /// When a Deployment had made no progress for its `progress_deadline`, in seconds; null: it always made some in time.
+    pub deadline_exceeded_s: Option<f64>,
+    /// Times without quorum of a replicated store, in order: no majority of the wanted pods was ready and replicated with each other.
+    pub quorum_lost: Vec<QuorumLossReport>,
+}
+
+/// A time in which a replicated store had no quorum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuorumLossReport {
+    /// Its start, in seconds.
+    pub from_s: f64,
+    /// How long it lasted, in seconds; if it did not end, until the end of the run.
+    pub duration_s: f64,
+    /// What happened then, and which pods were not ready already: `ZoneAwareUpdate deleted db-2 while db-1 was not ready`.
+    pub cause: String,
 }
 
 /// Pods of a workload that were deleted at one moment.

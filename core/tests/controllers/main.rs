@@ -89,6 +89,7 @@ fn the_table_of_controllers_is_read_completely() {
         "seed s a1 b1 c1 {\"controllers\": {\"descheduler\": {}}}",
         "cluster c a1 {\"services\": [{\"name\": \"web\", \"pods\": \"app\"}], \"workloads\": [{\"name\": \"db\", \"kind\": \"stateful_set\"}], \
          \"zone_aware_updates\": [{\"workload\": \"db\", \"max_unavailable\": 1, \"dry_run\": true}], \
+         \"alarms\": [{\"name\": \"a\"}], \"automatic_rollbacks\": [{\"workload\": \"db\", \"alarm\": \"a\"}], \
          \"zone_disruption_budgets\": [{\"name\": \"db\", \"pods\": \"app=db\", \"max_unavailable\": 1}]}",
     ] {
         let mut world = World::new(Stepping::FastForward);

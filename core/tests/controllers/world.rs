@@ -257,7 +257,9 @@ fn merge(value: &mut Value, more: Value) {
 /// The kinds of a record, a general one and a narrower one; `None`: it is printed always.
 fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
     Some(match record {
-        Record::FaultStarted(_) | Record::FaultEnded(_) | Record::Kube(_, KubeRecord::Operation(_)) => return None,
+        Record::FaultStarted(_)
+        | Record::FaultEnded(_)
+        | Record::Kube(_, KubeRecord::Operation(_) | KubeRecord::OperationRefused(_)) => return None,
         Record::NodePower { .. } => ["power"; 2],
         Record::Etcd(EtcdRecord::Membership { .. } | EtcdRecord::MemberMoved { .. }) => ["etcd", "members"],
         Record::Etcd(EtcdRecord::Raft(_)) => ["inside raft"; 2],

@@ -14,6 +14,7 @@ mod modes;
 mod old_names;
 mod oracles;
 mod portable;
+mod replications;
 mod runs;
 mod scenarios;
 mod validation;

@@ -184,8 +184,22 @@ fn a_story_that_breaks_fails_its_expectations() {
     );
     let skewed = "failback[component=kube-apiserver].per_zone.za";
     check("zone-outage-option-1", "/faults/0/for", json!("3h"), &[skewed]);
-    let spared = "components[component=kube-apiserver].unavailable_s";
+    let spared = "components[component=kube-apiserver][namespace=shoot--garden--shop].unavailable_s";
     check("rolling-maintenance", "/shoots/0/failure_tolerance", json!("none"), &[spared, &shop("quorum_lost_s")]);
+    let bare = |place: &str| format!("etcd.shoot--garden--bare/etcd-main.{place}");
+    let unavailable = "api.shoot--garden--bare.write_unavailable_s";
+    check("rolling-maintenance", "/shoots/1/components", json!([]), &[&bare("quorum_lost_s"), unavailable]);
+    let other = json!({"at": "10m", "roll_component": {"shoot": "bare", "component": "kube-scheduler"}});
+    check("rolling-maintenance", "/operations/1", other, &[&bare("outages[kind=write][0].root_cause")]);
+    let rollout =
+        |workload: &str, back: bool, place: &str| format!("rollouts[workload=\"{workload}\"][rollback={back}][0].{place}");
+    let story = |pointer: &str, value: Value, fails: &str| {
+        check("rollout-strategies", &format!("/clusters/0/{pointer}"), value, &[fails]);
+    };
+    story("automatic_rollbacks", json!([]), &rollout("surge-back.degrades", true, "automatic"));
+    story("zone_aware_updates/8/bake_time", json!("0s"), &rollout("zone-by-hand.degrades", false, "exposed_pods"));
+    story("workloads/7/progress_deadline", json!("5m"), &rollout("surge.never-ready", false, "deadline_exceeded_s"));
+    story("workloads/36/revisions", json!([{}]), &rollout("one-by-one.splits-the-store", false, "quorum_lost[0].cause"));
     let outage = |k: usize, place: &str| of(&format!("outages[kind=write][{k}].{place}"));
     let (outages, alarms) = (format!("count({m}outages[kind=write])"), format!("count({m}alarms)"));
     // Compacted in place of disarmed, or of defragmented; a quota that is never reached.

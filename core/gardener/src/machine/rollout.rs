@@ -23,9 +23,10 @@ pub fn sizes(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &Clus
 
 /// How far the machine deployment's share of its pool may stray from the machines wanted of it.
 pub fn update(deployment: MachineDeploymentId, tables: &MachineTables, ctx: &ClusterCtx<'_>) -> RollingUpdate {
-    let PoolShare { zone: (zone, zones), maximum, rollout, .. } = ctx.spec.machine_deployments[deployment].pool;
-    let share = |of| int_or_percent_over_zones(zone, of, zones, maximum);
-    RollingUpdate::new(tables.desired(deployment), share(rollout.max_surge), share(rollout.max_unavailable))
+    let PoolShare { zone: (zone, zones), minimum, maximum, rollout } = ctx.spec.machine_deployments[deployment].pool;
+    let share = |of, total| int_or_percent_over_zones(zone, of, zones, total);
+    let (surge, unavailable) = (share(rollout.max_surge, maximum), share(rollout.max_unavailable, minimum));
+    RollingUpdate::new(tables.desired(deployment), surge, unavailable)
 }
 
 /// Pods are rather not to go to the nodes of old machines (`taintNodesBackingMachineSets`).

@@ -237,17 +237,31 @@ impl KubeCluster {
     /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
     pub fn operate(&mut self, task: Task, ctx: &mut ClusterCtx<'_>) {
         let store = &mut self.state.store;
-        if let Task::RollComponent(workload) | Task::RollBackComponent(workload) = task
+        if let Task::RollComponent(workload)
+        | Task::RollBackComponent(workload)
+        | Task::PauseRollout(workload)
+        | Task::ResumeRollout(workload) = task
             && store.desired(workload) == 0
         {
             // A shoot's, which another seed hosts.
             return;
         }
         ctx.latency = self.control.api.latency();
+        let is_refused = match task {
+            Task::RollBackComponent(workload) | Task::PauseRollout(workload) => store.revisions(workload).is_paused(),
+            Task::ResumeRollout(workload) => !store.revisions(workload).is_paused(),
+            _ => false,
+        };
+        if is_refused {
+            ctx.record(KubeRecord::OperationRefused(task));
+            return;
+        }
         ctx.record(KubeRecord::Operation(task));
         match task {
             Task::RollComponent(workload) => store.roll(workload, ctx),
             Task::RollBackComponent(workload) => store.roll_back(workload, ctx),
+            Task::PauseRollout(workload) => store.pause_rollout(workload, true),
+            Task::ResumeRollout(workload) => store.pause_rollout(workload, false),
             Task::DrainNode(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
             Task::RollMachines(deployment) => store.machines.roll(deployment, ctx),
             Task::AddHost(place) => self.control.add_host(place, ctx),

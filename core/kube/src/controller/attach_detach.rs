@@ -16,9 +16,11 @@ use zonefall_scenario::Scenario;
 
 use crate::claim::Attachment;
 use crate::ctx::ClusterCtx;
+use crate::kubelet::MAX_JITTER;
 use crate::name::{PodName, PodTag};
 use crate::record::Ready;
 use crate::store::Store;
+use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Generation;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
@@ -41,6 +43,9 @@ struct Wait {
     /// Generation of the event that it waits for.
     generation: Generation,
 }
+
+/// Entity of the draws of its jitter, beyond all nodes.
+const PHASE: u32 = u32::MAX - 3;
 
 /// First and longest wait after the cloud has refused (`goroutinemap/exponentialbackoff`).
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(122));
@@ -117,7 +122,10 @@ impl Volumes {
         self.generation = self.generation.next();
         self.of.entry(name).or_insert(Wait::NONE).generation = self.generation;
         let key = (name.workload.0, ordinal);
-        ctx.timer(ctx.now + takes, Due { key, generation: self.generation });
+        // What it waits for began at a moment at which other periodic work may have begun: they must not coincide.
+        let draws = ctx.draws(Purpose::Phase, PHASE);
+        let jitter = draws.draw(u64::from(key.0) << 32 | u64::from(ordinal)).below(MAX_JITTER.as_nanos());
+        ctx.timer(ctx.now + takes + Duration::from_nanos(jitter), Due { key, generation: self.generation });
     }
 
     /// What was begun is done, or waited for long enough. The node that has lost a volume it may still use.

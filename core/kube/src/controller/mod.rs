@@ -10,6 +10,7 @@
 //! armed and listed in it.
 
 pub mod attach_detach;
+mod availability;
 pub mod daemon;
 mod descheduler;
 pub mod disruption;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use zonefall_scenario::Scenario;
 
 use crate::ctx::ClusterCtx;
+use crate::record::{KubeRecord, PodFact};
 use crate::store::Store;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
@@ -48,6 +49,10 @@ impl PodGarbageCollector {
                 self.gone.insert(key, (since, missed));
             } else if !store.node_exists(key) {
                 for pod in store.pods_on(key) {
+                    let of = store.pod(pod).expect("it is on the node");
+                    if !of.terminating {
+                        ctx.record(KubeRecord::Pod(of.name, PodFact::GarbageCollected));
+                    }
                     store.terminate(pod, ctx);
                     store.remove(pod, ctx);
                 }

@@ -1,8 +1,7 @@
 //! The StatefulSet controller (`pkg/controller/statefulset`): each pod is itself. While one of that name is there, and be it on a node that is
 //! gone, there is no other. What a pass over the pods does is decided by the rule ([`crate::rule::stateful_set`]).
 
-use std::collections::BTreeMap;
-
+use crate::controller::availability::{Availability, ready_for};
 use crate::controller::owner::{concerned, keys};
 use crate::controller::{Controller, Due, State};
 use crate::ctx::ClusterCtx;
@@ -11,16 +10,14 @@ use crate::rule::stateful_set::{Pod, PodState, Revision, StatefulSet, is_complet
 use crate::spec::update::UpdateStrategy;
 use crate::spec::{Component, Kind, KubeClusterSpec};
 use crate::store::{self, Change, Store};
-use zonefall_kernel::time::{Duration, Time};
-use zonefall_kernel::timer::Timer;
+use zonefall_kernel::time::Time;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::WorkloadId;
 
 /// The controller.
 #[derive(Clone, Debug, Default)]
 pub struct StatefulSets {
-    /// When a pod that is ready becomes available, of workloads with [`min_ready`](crate::spec::update::Update::min_ready).
-    available: BTreeMap<WorkloadId, Timer>,
+    available: Availability,
 }
 
 impl StatefulSets {
@@ -47,30 +44,17 @@ impl StatefulSets {
         if matches!(set.strategy, UpdateStrategy::RollingUpdate(_)) && pass.created.is_empty() && is_complete(&pods) {
             store.settle_revision(workload);
         }
-        if set.min_ready > Duration::ZERO {
-            self.wait(workload, &set, store, ctx);
-        }
-    }
-
-    /// Comes back when the next pod becomes available.
-    fn wait(&mut self, workload: WorkloadId, set: &StatefulSet, store: &Store, ctx: &mut ClusterCtx<'_>) {
-        let ready = store.pods_of(workload).filter(|(_, pod)| pod.ready && !pod.terminating);
-        let next = ready.map(|(_, pod)| pod.ready_since + set.min_ready).filter(|at| *at > ctx.now).min();
-        let timer = self.available.entry(workload).or_default();
-        if let Some((at, generation)) = timer.rearm(next) {
-            ctx.timer(at, Due { key: (workload.0, 0), generation });
-        }
+        self.available.wait(workload, store, ctx);
     }
 }
 
-/// A pod as the rule sees it. One that was there at the start has been ready for long.
+/// A pod as the rule sees it.
 fn view(pod: &store::Pod, current: u32, now: Time) -> Option<Pod> {
     let PodTag::Ordinal(ordinal) = pod.name.tag else { return None };
-    let state = match (pod.terminating, pod.ready) {
-        (true, _) => PodState::Terminating,
-        (false, true) if pod.ready_since == Time::ZERO => PodState::Ready(Duration::MAX),
-        (false, true) => PodState::Ready(now.since(pod.ready_since)),
-        (false, false) => PodState::Unready,
+    let state = match ready_for(pod, now) {
+        Some(time) => PodState::Ready(time),
+        None if pod.terminating => PodState::Terminating,
+        None => PodState::Unready,
     };
     let revision = if pod.revision == current { Revision::Update } else { Revision::Other };
     Some(Pod { ordinal, revision, state })
@@ -104,12 +88,15 @@ impl Controller for StatefulSets {
     }
 
     fn forget(&mut self, _state: &mut State, _ctx: &mut ClusterCtx<'_>) {
-        self.available.values_mut().for_each(Timer::cancel);
+        self.available.forget();
+    }
+
+    fn defers(&self) -> bool {
+        true
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        let workload = WorkloadId(due.key.0);
-        if self.available.get_mut(&workload).is_some_and(|timer| timer.fires(due.generation)) {
+        if let Some(workload) = self.available.fires(&due) {
             self.sync(workload, &mut state.store, ctx);
         }
     }
@@ -119,7 +106,7 @@ impl Controller for StatefulSets {
     }
 
     fn describe_due(&self, due: &Due, spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        format!("a pod of {} has been ready for long enough", spec.workloads[WorkloadId(due.key.0)].name)
+        Availability::describe(due, spec)
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -8,6 +8,7 @@ use zonefall_scenario::Scenario;
 
 use crate::controller::daemon;
 use crate::ctx::ClusterCtx;
+use crate::record::{KubeRecord, PodFact};
 use crate::rule::taints::{Stay, stay};
 use crate::store::Store;
 use zonefall_kernel::time::Time;
@@ -54,6 +55,10 @@ impl Evictions {
         }
         while let Some((_, id)) = self.due.first().copied().filter(|(at, _)| *at <= ctx.now) {
             self.cancel(id);
+            let pod = store.pod(id).expect("what is due is there");
+            if !pod.terminating {
+                ctx.record(KubeRecord::Pod(pod.name, PodFact::TaintEvicted));
+            }
             store.terminate(id, ctx);
         }
     }

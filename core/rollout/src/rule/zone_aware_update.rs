@@ -136,6 +136,8 @@ pub enum Verdict {
     DryRun,
     /// `maxUnavailable` is 0, or an `exponentialFactor` below 1 has come to no pod.
     NothingAllowed,
+    /// The zone before is to serve for a while. (The program never waits so; people do.)
+    Bakes,
 }
 
 traced! {
@@ -152,6 +154,7 @@ traced! {
         Deletes = 9,
         DryRun = 10,
         NothingAllowed = 11,
+        Bakes = 12,
     }
 }
 

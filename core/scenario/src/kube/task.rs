@@ -25,6 +25,10 @@ pub enum Task {
     RollComponent(WorkloadId),
     /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
     RollBackComponent(WorkloadId),
+    /// Replace no pod of a Deployment any more (`kubectl rollout pause`).
+    PauseRollout(WorkloadId),
+    /// Replace them again (`kubectl rollout resume`).
+    ResumeRollout(WorkloadId),
     /// Cordon a node and evict its pods (`kubectl drain`).
     DrainNode(NodeKey),
     /// Replace the machines of a machine deployment.
@@ -39,7 +43,7 @@ pub enum Task {
 
 traced! { enum Task {
     RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, RollBackComponent(workload) = 3,
-    ScaleWorkload(scale) = 4, AddHost(place) = 5, RemoveHost(place) = 6,
+    ScaleWorkload(scale) = 4, AddHost(place) = 5, RemoveHost(place) = 6, PauseRollout(workload) = 7, ResumeRollout(workload) = 8,
 } }
 
 /// Another size of a workload.

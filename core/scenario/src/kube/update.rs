@@ -3,13 +3,21 @@
 use super::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Duration;
 
-/// How pods are replaced, and by which.
+/// A rollout of a Deployment without progress for so long has failed, if nothing else is said.
+pub const PROGRESS_DEADLINE: Duration = Duration::from_secs(600);
+
+/// How pods are replaced, by which, and what users need of them meanwhile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Update {
     /// How pods of older revisions of a StatefulSet go.
     pub strategy: UpdateStrategy,
-    /// A pod of a StatefulSet is available when it has been ready for so long (`minReadySeconds`).
+    /// A pod is available when it has been ready for so long (`minReadySeconds`).
     pub min_ready: Duration,
+    /// A rollout of a Deployment that has made no progress for so long exceeds its deadline (`progressDeadlineSeconds`): the report says so,
+    /// and the rollout goes on.
+    pub progress_deadline: Option<Duration>,
+    /// Its pods are replicas of one store: requests are answered while a majority of the pods wanted is ready.
+    pub quorum: bool,
     /// What is wrong with the revisions that are rolled out, the first of them first; nothing with the one of the start.
     pub revisions: Vec<RevisionSpec>,
 }
@@ -75,11 +83,20 @@ pub struct RevisionSpec {
     pub error_rate: f64,
     /// From when they have been ready for so long.
     pub errors_after: Duration,
+    /// They answer so much later.
+    pub latency: Duration,
+    /// From when they have been ready for so long.
+    pub latency_after: Duration,
+    /// While pods of other revisions are ready beside them, this share of all requests fails, from 0 to 1.
+    pub error_rate_beside_others: f64,
+    /// They do not replicate with pods of other revisions: a quorum consists of pods of this revision only, or of other revisions only.
+    pub own_quorum: bool,
 }
 
 impl RevisionSpec {
     /// Whether anything is wrong.
     pub fn is_bad(&self) -> bool {
-        self.never_ready || self.crashes_after.is_some() || self.error_rate > 0.0
+        let fails = self.error_rate > 0.0 || self.error_rate_beside_others > 0.0;
+        self.never_ready || self.crashes_after.is_some() || fails || self.latency > Duration::ZERO || self.own_quorum
     }
 }

@@ -16,8 +16,30 @@ pub struct ZoneAware {
     pub updates: Vec<ZoneUpdate>,
     /// Budgets of evictions by zone.
     pub budgets: Vec<ZoneBudget>,
-    /// Alarms that may pause a rollout.
+    /// Alarms that may pause a rollout, or have it rolled back.
     pub alarms: Vec<AlarmSpec>,
+    /// Pipelines that roll workloads back; at most one for each workload.
+    pub rollbacks: Vec<AutomaticRollback>,
+}
+
+impl ZoneAware {
+    /// Whether a pipeline may roll a workload back.
+    pub fn may_roll_back(&self, workload: WorkloadId) -> bool {
+        self.rollbacks.iter().any(|rollback| rollback.workload == workload)
+    }
+}
+
+/// A pipeline that watches the rollouts of a workload, and rolls one back (`kubectl rollout undo`) while an alarm rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutomaticRollback {
+    /// The workload.
+    pub workload: WorkloadId,
+    /// The alarm, by its place among [`ZoneAware::alarms`].
+    pub alarm: u16,
+    /// How often it looks, from the rollout on.
+    pub interval: Duration,
+    /// So long after the rollout was asked for it looks for the last time.
+    pub lasts: Duration,
 }
 
 /// A `ZoneAwareUpdate`.
@@ -29,6 +51,8 @@ pub struct ZoneUpdate {
     pub options: ZoneAwareUpdate,
     /// The alarm that pauses the rollout, by its place among [`ZoneAware::alarms`].
     pub alarm: Option<u16>,
+    /// Least time from when the last pod became ready to the first deletion in the next zone. (The real controller has none.)
+    pub bake_time: Duration,
 }
 
 /// How a StatefulSet is rolled out zone after zone.
@@ -91,6 +115,8 @@ pub struct AlarmSpec {
     pub rings: Vec<(Time, Time)>,
     /// It also rings while requests fail.
     pub error_rate: Option<ErrorRateAlarm>,
+    /// It also rings while requests take long.
+    pub latency: Option<LatencyAlarm>,
 }
 
 /// An alarm that rings while too many requests to the ready pods of a workload fail.
@@ -101,5 +127,16 @@ pub struct ErrorRateAlarm {
     /// Share of failed requests from which it rings, from 0 to 1.
     pub threshold: f64,
     /// The share is that of this long until now.
+    pub period: Duration,
+}
+
+/// An alarm that rings while requests to a workload take long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyAlarm {
+    /// The workload; its ready pods get equal shares of the requests.
+    pub workload: WorkloadId,
+    /// Mean time that revisions add, from which it rings.
+    pub threshold: Duration,
+    /// The mean is that of this long until now.
     pub period: Duration,
 }

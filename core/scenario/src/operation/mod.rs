@@ -20,9 +20,11 @@ mod disarm_alarm;
 mod drain_node;
 mod migrate_shoot;
 mod owner;
+mod pause_rollout;
 mod promote_member;
 mod remove_control_plane_node;
 mod remove_member;
+mod resume_rollout;
 mod roll_back_component;
 mod roll_component;
 mod roll_pool;
@@ -139,6 +141,10 @@ operations! {
         "roll a component" RollComponent(roll_component) -> RollComponent,
         /// Replace the pods of a component by pods of the revision before (`kubectl rollout undo`).
         "roll a component back" RollBackComponent(roll_back_component) -> RollBackComponent,
+        /// Pause the rollout of a Deployment (`kubectl rollout pause`): no pod is replaced until it is resumed.
+        "pause a rollout" PauseRollout(pause_rollout) -> PauseRollout,
+        /// Let a rollout that was paused go on (`kubectl rollout resume`).
+        "resume a rollout" ResumeRollout(resume_rollout) -> ResumeRollout,
         /// Cordon a node and evict its pods (`kubectl drain`).
         "drain a node" DrainNode(drain_node) -> DrainNode,
         /// Replace the machines of a pool, within the limits of its `rollout`.

@@ -18,7 +18,7 @@ pub struct Raw {
 
 impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
-        roll_component::tasks(&self.of, &self.component, Task::RollBackComponent, ctx)
+        roll_component::tasks(&self.of, &self.component, roll_component::REPLACED, Task::RollBackComponent, ctx)
     }
 }
 

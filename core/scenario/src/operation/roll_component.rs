@@ -21,14 +21,24 @@ pub struct Raw {
 
 impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
-        tasks(&self.of, &self.component, Task::RollComponent, ctx)
+        tasks(&self.of, &self.component, REPLACED, Task::RollComponent, ctx)
     }
 }
+
+/// Kinds of workloads that an operation is for, and how they are called.
+pub(super) type Kinds = (fn(Kind) -> bool, &'static str);
+
+/// Those whose pods a rollout replaces here.
+pub(super) const REPLACED: Kinds = (|kind| kind != Kind::DaemonSet, "a Deployment or StatefulSet");
+
+/// Those whose rollouts can be paused.
+pub(super) const PAUSED: Kinds = (|kind| kind == Kind::Deployment, "a Deployment");
 
 /// What is asked for of a component in each cluster that may host it by then. (A shoot that no seed takes has none.)
 pub(super) fn tasks(
     of: &RawOwner,
     component: &str,
+    (is_meant, expected): Kinds,
     task: impl Fn(WorkloadId) -> Task,
     ctx: &mut OperationCtx<'_, '_>,
 ) -> Vec<(usize, Task)> {
@@ -51,9 +61,14 @@ pub(super) fn tasks(
         ctx.error("component", quote(component), format!("the name of a component{hint}"));
         return Vec::new();
     };
-    if workloads[own[place]].kind == Kind::DaemonSet {
-        let found = format!("{}, a DaemonSet", quote(component));
-        ctx.error("component", found, "a Deployment or StatefulSet");
+    let kind = workloads[own[place]].kind;
+    if !is_meant(kind) {
+        let kind = match kind {
+            Kind::Deployment => "Deployment",
+            Kind::StatefulSet { .. } => "StatefulSet",
+            Kind::DaemonSet => "DaemonSet",
+        };
+        ctx.error("component", format!("{}, a {kind}", quote(component)), expected);
     }
     match owner {
         Owner::Site(site) => vec![(site, task(own[place]))],

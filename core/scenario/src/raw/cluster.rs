@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RawAlarm, RawApiAccess, RawApiClient, RawApiServers, RawComponent, RawControlPlane, RawPool, RawSeed, RawSeedNode, RawSource,
-    RawSystem, RawTimers, RawUsage, RawZoneAwareUpdate, RawZoneDisruptionBudget,
+    RawAlarm, RawApiAccess, RawApiClient, RawApiServers, RawAutomaticRollback, RawComponent, RawControlPlane, RawPool, RawSeed,
+    RawSeedNode, RawSource, RawSystem, RawTimers, RawUsage, RawZoneAwareUpdate, RawZoneDisruptionBudget,
 };
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::{ApiToEtcd, TrafficDistribution, TrafficPolicy};
@@ -84,10 +84,14 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub zone_disruption_budgets: Vec<RawZoneDisruptionBudget>,
-    /// Alarms that may pause a rollout.
+    /// Alarms that may pause a rollout, or have it rolled back.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub alarms: Vec<RawAlarm>,
+    /// Workloads that a pipeline rolls back when an alarm rings.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub automatic_rollbacks: Vec<RawAutomaticRollback>,
     /// Users of its API and their load.
     #[serde(rename = "use", default)]
     #[schemars(extend("x-default" = "nothing that is counted", "x-source" = "what it sends costs money, and is asked for"))]

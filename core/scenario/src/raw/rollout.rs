@@ -36,8 +36,8 @@ pub struct RawRevision {
     #[serde(default)]
     #[schemars(extend("x-source" = "nothing is wrong with it"))]
     pub never_ready: bool,
-    /// The process of each of its pods crashes when it has run for so long, and again after each restart: 10 s later, then twice as late
-    /// each time, at most 5 min.
+    /// The process of each of its pods crashes when it has run for so long (with a memory leak: until its memory is used up), and again
+    /// after each restart: 10 s later, then twice as late each time, at most 5 min.
     #[serde(default)]
     #[schemars(extend("x-min" = "1s", "x-max" = "30d", "x-default" = "never", "x-source" = "nothing is wrong with it"))]
     pub crashes_after: Option<Span>,
@@ -49,6 +49,24 @@ pub struct RawRevision {
     #[serde(default)]
     #[schemars(extend("x-max" = "30d", "x-default" = "0s", "x-source" = "assumed: it shows at once"))]
     pub errors_after: Option<Span>,
+    /// Latency that its pods add to each request that they answer.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1us", "x-max" = "1h", "x-default" = "no later", "x-source" = "nothing is wrong with it"))]
+    pub latency: Option<Span>,
+    /// A pod adds `latency` from when it has been ready for this long.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "30d", "x-default" = "0s", "x-source" = "assumed: it shows at once"))]
+    pub latency_after: Option<Span>,
+    /// Share of all requests to the workload that fails while pods of this and of another revision are ready, from 0 to 1: each is right
+    /// alone, and they break together.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "none", "x-source" = "nothing is wrong with it"))]
+    pub error_rate_beside_others: Option<Probability>,
+    /// Its pods do not replicate with pods of other revisions. Only for a workload with `quorum`: more than half of the pods wanted must be
+    /// ready pods of this revision alone, or ready pods of the other revisions. Ready pods outside that majority fail all their requests.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "nothing is wrong with it"))]
+    pub own_quorum: bool,
 }
 
 /// A `ZoneAwareUpdate`: the pods of a StatefulSet with `update.on_delete` are replaced zone after zone, in alphabetical order, from the
@@ -71,6 +89,11 @@ pub struct RawZoneAwareUpdate {
     #[serde(default)]
     #[schemars(extend("x-source" = SOURCE))]
     pub ignore_alarm: bool,
+    /// Time from the moment when the last pod of the workload became ready to the first deletion in the next zone; the alarm is asked again
+    /// then. The real controller has no such field: it models operators who roll out zone after zone by hand.
+    #[serde(default)]
+    #[schemars(extend("x-max" = "30d", "x-default" = "0s", "x-source" = "aws/zone-aware-controllers-for-k8s: it does not wait between zones"))]
+    pub bake_time: Option<Span>,
     /// Nothing is deleted, and all else is done.
     #[serde(default)]
     #[schemars(extend("x-source" = SOURCE))]
@@ -101,7 +124,25 @@ pub struct RawZoneDisruptionBudget {
     pub zdb: ZoneBudgetAdmission,
 }
 
-/// An alarm that may pause a rollout.
+/// A pipeline that rolls a workload back (`kubectl rollout undo`) when an alarm rings during or after a rollout. It rolls each rollout back at
+/// most once, and never rolls back a rollback or a paused rollout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawAutomaticRollback {
+    /// Name of the workload.
+    pub workload: String,
+    /// Name of the alarm.
+    pub alarm: String,
+    /// Time between two evaluations of the alarm; the first is this long after the rollout was asked for.
+    #[serde(default = "period")]
+    #[schemars(extend("x-min" = "1s", "x-max" = "1d", "x-source" = "assumed: as often as an alarm is evaluated"))]
+    pub interval: Span,
+    /// How long after the rollout was asked for the pipeline evaluates the alarm, also when the rollout is complete.
+    #[serde(rename = "for", default)]
+    #[schemars(extend("x-min" = "1s", "x-max" = "30d", "x-default" = "1h", "x-source" = "assumed"))]
+    pub lasts: Option<Span>,
+}
+
+/// An alarm that may pause a rollout, or have it rolled back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RawAlarm {
     /// Its name.
@@ -114,6 +155,10 @@ pub struct RawAlarm {
     #[serde(default)]
     #[schemars(extend("x-default" = "only as `rings` says", "x-source" = "nothing is measured"))]
     pub error_rate: Option<RawErrorRateAlarm>,
+    /// It also rings while bad revisions add too much latency to the requests to a workload.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "only as `rings` says", "x-source" = "nothing is measured"))]
+    pub latency: Option<RawLatencyAlarm>,
 }
 
 /// A time during which an alarm rings.
@@ -136,6 +181,21 @@ pub struct RawErrorRateAlarm {
     /// Share of failed requests from which it rings, from 0 to 1.
     pub threshold: Probability,
     /// The share is that of this long until now.
+    #[serde(default = "period")]
+    #[schemars(extend("x-min" = "1s", "x-max" = "1d", "x-source" = "CloudWatch: a metric's usual period"))]
+    pub period: Span,
+}
+
+/// An alarm that rings while requests take long. The ready pods of the workload get equal shares of the requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawLatencyAlarm {
+    /// Name of the workload.
+    pub workload: String,
+    /// Mean latency that bad revisions add to answered requests, from which it rings. (Not their whole latency, and not that of failed
+    /// requests.)
+    #[schemars(extend("x-min" = "1us", "x-max" = "1h"))]
+    pub threshold: Span,
+    /// The mean is that of this long until now.
     #[serde(default = "period")]
     #[schemars(extend("x-min" = "1s", "x-max" = "1d", "x-source" = "CloudWatch: a metric's usual period"))]
     pub period: Span,

@@ -109,10 +109,21 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(extend("x-default" = "one after the other, from the highest ordinal down", "x-source" = "kubernetes: StatefulSetUpdateStrategy"))]
     pub update: Option<RawUpdate>,
-    /// A pod of the StatefulSet is available when it has been ready for so long (`minReadySeconds`).
+    /// A pod of the StatefulSet or Deployment is available when it has been ready for so long (`minReadySeconds`); of a Deployment less than its
+    /// `progress_deadline`.
     #[serde(default)]
-    #[schemars(extend("x-max" = "1d", "x-default" = "0s", "x-source" = "kubernetes: StatefulSetSpec"))]
+    #[schemars(extend("x-max" = "1d", "x-default" = "0s", "x-source" = "kubernetes: StatefulSetSpec, DeploymentSpec"))]
     pub min_ready: Option<Span>,
+    /// Time without progress after which the report says that a rollout of the Deployment exceeded its deadline (`progressDeadlineSeconds`). As
+    /// in Kubernetes, the rollout is neither stopped nor rolled back.
+    #[serde(default)]
+    #[schemars(extend("x-min" = "1s", "x-max" = "30d", "x-default" = "10m", "x-source" = "kubernetes: DeploymentSpec"))]
+    pub progress_deadline: Option<Span>,
+    /// Its pods are replicas of one store: requests are answered while more than half of the pods wanted are ready. For workloads of clusters
+    /// without Gardener.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "one ready pod suffices", "x-source" = "what most services need"))]
+    pub quorum: Option<bool>,
     /// What is wrong with the revisions that `roll_component` makes, the first of them first; nothing with others. For workloads of clusters
     /// without Gardener.
     #[serde(default)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::Scenario;
 use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kube::update::{RevisionSpec, RollingUpdate, UpdateStrategy};
-use crate::kube::zone_aware::{Rollback, ZoneBudgetAdmission};
+use crate::kube::zone_aware::{AutomaticRollback, LatencyAlarm, Rollback, ZoneBudgetAdmission};
 use crate::units::int_or_percent::IntOrPercent::{Int, Percent};
 use zonefall_kernel::time::{Duration, Time};
 
@@ -31,32 +31,59 @@ fn rollouts_reach_the_model() {
     let db = json!({
         "update": {"partition": 3, "max_unavailable": "20%"},
         "min_ready": "10s",
-        "revisions": [{"never_ready": true}, {"crashes_after": "1m", "error_rate": "5%", "errors_after": "2s"}],
+        "quorum": true,
+        "revisions": [
+            {"never_ready": true},
+            {
+                "crashes_after": "1m", "error_rate": "5%", "errors_after": "2s", "latency": "100ms", "latency_after": "3s",
+                "error_rate_beside_others": 0.5, "own_quorum": true,
+            },
+        ],
     });
+    let web = json!({"min_ready": "5s", "progress_deadline": "3m"});
     let cluster = json!({
         "zone_aware_updates": [
-            {"workload": "db", "max_unavailable": "33%", "pause_rollout_alarm": "e", "dry_run": true, "rollback": "readme"},
+            {"workload": "db", "max_unavailable": "33%", "pause_rollout_alarm": "e", "dry_run": true, "rollback": "readme",
+             "bake_time": "2m"},
         ],
+        "automatic_rollbacks": [{"workload": "web", "alarm": "e", "interval": "30s"}],
         "alarms": [
-            {"name": "e", "rings": [{"at": "1m", "for": "2m"}], "error_rate": {"workload": "web", "threshold": "1%"}},
+            {"name": "e", "rings": [{"at": "1m", "for": "2m"}], "error_rate": {"workload": "web", "threshold": "1%"},
+             "latency": {"workload": "db", "threshold": "50ms", "period": "2m"}},
         ],
         "zone_disruption_budgets": [{"name": "z", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"}],
     });
-    let scenario = Scenario::from_json(&file(db, json!({}), cluster)).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = Scenario::from_json(&file(db, web, cluster)).unwrap_or_else(|errors| panic!("{errors}"));
     let cluster = &scenario.kube.clusters[KubeClusterId(0)];
     let update = &cluster.workloads[WorkloadId(0)].update;
     let rolling = RollingUpdate { partition: 3, max_unavailable: Some(Percent(20)) };
     assert_eq!((update.strategy, update.min_ready), (UpdateStrategy::RollingUpdate(rolling), Duration::from_secs(10)));
     assert_eq!([0, 1, 2, 3].map(|number| update.revision(number).is_bad()), [false, true, true, false]);
-    let (minute, two_s) = (Duration::from_secs(60), Duration::from_secs(2));
-    let second = RevisionSpec { never_ready: false, crashes_after: Some(minute), error_rate: 0.05, errors_after: two_s };
-    assert_eq!(update.revision(2), second);
+    let (minute, s) = (Duration::from_secs(60), Duration::from_secs);
+    let second = RevisionSpec {
+        never_ready: false,
+        crashes_after: Some(minute),
+        error_rate: 0.05,
+        errors_after: s(2),
+        latency: Duration::from_millis(100),
+        latency_after: s(3),
+        error_rate_beside_others: 0.5,
+        own_quorum: true,
+    };
+    assert_eq!((update.revision(2), update.quorum), (second, true));
+    let web = &cluster.workloads[WorkloadId(1)].update;
+    assert_eq!((web.min_ready, web.progress_deadline, web.quorum), (s(5), Some(s(180)), false));
+    let rollback = AutomaticRollback { workload: WorkloadId(1), alarm: 0, interval: s(30), lasts: s(3_600) };
+    assert_eq!(cluster.zone_aware.rollbacks, [rollback]);
     let [zau] = &cluster.zone_aware.updates[..] else { panic!("{:?}", cluster.zone_aware) };
+    assert_eq!(zau.bake_time, s(120));
     assert_eq!((zau.workload, zau.alarm, zau.options.max_unavailable), (WorkloadId(0), Some(0), Percent(33)));
     assert!((zau.options.exponential_factor - 2.0).abs() < f64::EPSILON && zau.options.rollback == Rollback::Readme);
     let alarm = &cluster.zone_aware.alarms[0];
     assert_eq!(alarm.rings, [(Time::ZERO + minute, Time::ZERO + minute + Duration::from_secs(120))]);
     assert_eq!(alarm.error_rate.map(|alarm| (alarm.workload, alarm.period)), Some((WorkloadId(1), minute)));
+    let latency = LatencyAlarm { workload: WorkloadId(0), threshold: Duration::from_millis(50), period: s(120) };
+    assert_eq!(alarm.latency, Some(latency));
     let budget = &cluster.zone_aware.budgets[0];
     assert_eq!((budget.max_unavailable, budget.admission), (Int(2), ZoneBudgetAdmission::Strict));
 }
@@ -67,11 +94,20 @@ fn what_is_wrong_with_rollouts() {
     for (db, web, cluster, expected) in [
         (
             json!({"update": {"on_delete": true, "partition": 1}}),
-            json!({"update": {}, "min_ready": "1s"}),
-            json!({}),
+            json!({"update": {}, "min_ready": "1s", "revisions": [{"own_quorum": true}]}),
+            json!({"automatic_rollbacks": [{"workload": "web", "alarm": "e", "interval": "2m", "for": "1m"}]}),
             "clusters[0].workloads[0].update: expected neither `partition` nor `max_unavailable`: they are of rolling updates; found `on_delete` with one of these\n\
              clusters[0].workloads[1].update: expected none: only a StatefulSet has it here; found it\n\
-             clusters[0].workloads[1].min_ready: expected none: only a StatefulSet has it here; found it",
+             clusters[0].workloads[1].revisions[0].own_quorum: expected a workload with `quorum`; found it\n\
+             clusters[0].automatic_rollbacks[0].alarm: expected the name of an alarm: nothing (there are none); found \"e\"\n\
+             clusters[0].automatic_rollbacks[0].interval: expected at most `for`: it would never look; found \"2m\"",
+        ),
+        (
+            json!({"progress_deadline": "1m"}),
+            json!({"min_ready": "10m"}),
+            json!({}),
+            "clusters[0].workloads[0].progress_deadline: expected none: only a Deployment has it here; found it\n\
+             clusters[0].workloads[1].min_ready: expected less than `progress_deadline` (10m if left out); found \"10m\"",
         ),
         (
             json!({"update": {"on_delete": true}}),

@@ -4,10 +4,14 @@ use super::labels::selected;
 use crate::error::{did_you_mean, quote};
 use crate::ids::{TiVec, WorkloadId};
 use crate::kube::update::{RevisionSpec, RollingUpdate, Update, UpdateStrategy};
-use crate::kube::zone_aware::{AlarmSpec, ErrorRateAlarm, ZoneAware, ZoneAwareUpdate, ZoneBudget, ZoneUpdate};
+use crate::kube::zone_aware::{
+    AlarmSpec, AutomaticRollback, ErrorRateAlarm, LatencyAlarm, ZoneAware, ZoneAwareUpdate, ZoneBudget, ZoneUpdate,
+};
 use crate::kube::{Kind, Workload};
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
-use crate::raw::{RawAlarm, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget};
+use crate::raw::{
+    RawAlarm, RawAutomaticRollback, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget,
+};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::{Duration, Time};
 
@@ -26,9 +30,22 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         crashes_after: raw.crashes_after.map(|span| span.0),
         error_rate: raw.error_rate.map_or(0.0, |rate| rate.0),
         errors_after: raw.errors_after.map_or(Duration::ZERO, |span| span.0),
+        latency: raw.latency.map_or(Duration::ZERO, |span| span.0),
+        latency_after: raw.latency_after.map_or(Duration::ZERO, |span| span.0),
+        error_rate_beside_others: raw.error_rate_beside_others.map_or(0.0, |rate| rate.0),
+        own_quorum: raw.own_quorum,
     };
-    let min_ready = raw.min_ready.map_or(Duration::ZERO, |span| span.0);
-    Update { strategy, min_ready, revisions: raw.revisions.iter().map(revision).collect() }
+    let quorum = raw.quorum.unwrap_or(false);
+    for (k, _) in raw.revisions.iter().enumerate().filter(|(_, raw)| raw.own_quorum && !quorum) {
+        ctx.error(&format!("{path}.revisions[{k}].own_quorum"), "it", "a workload with `quorum`");
+    }
+    Update {
+        strategy,
+        min_ready: raw.min_ready.map_or(Duration::ZERO, |span| span.0),
+        progress_deadline: raw.progress_deadline.map(|span| span.0),
+        quorum,
+        revisions: raw.revisions.iter().map(revision).collect(),
+    }
 }
 
 /// Reports a percentage of more than there is.
@@ -57,6 +74,15 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
                 ctx.error(&format!("{path}.workload"), found, "each StatefulSet once");
             }
             zone_aware.updates.push(update);
+        }
+    }
+    for (k, raw) in raw.automatic_rollbacks.iter().enumerate() {
+        let path = format!("{path}.automatic_rollbacks[{k}]");
+        if let Some(rollback) = automatic_rollback(ctx, &path, raw, &alarms, &cluster.workloads) {
+            if zone_aware.rollbacks.iter().any(|other| other.workload == rollback.workload) {
+                ctx.error(&format!("{path}.workload"), format!("{} again", quote(&raw.workload)), "each workload once");
+            }
+            zone_aware.rollbacks.push(rollback);
         }
     }
     let mut names = Names::new("a zone disruption budget");
@@ -94,7 +120,32 @@ fn alarm(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawAlarm, workloads: &TiVec<W
         let workload = workload(ctx, &format!("{path}.error_rate.workload"), &raw.workload, workloads)?;
         Some(ErrorRateAlarm { workload, threshold: raw.threshold.0, period: raw.period.0 })
     });
-    AlarmSpec { name: raw.name.to_string(), rings: rings.collect(), error_rate }
+    let latency = raw.latency.as_ref().and_then(|raw| {
+        let workload = workload(ctx, &format!("{path}.latency.workload"), &raw.workload, workloads)?;
+        Some(LatencyAlarm { workload, threshold: raw.threshold.0, period: raw.period.0 })
+    });
+    AlarmSpec { name: raw.name.to_string(), rings: rings.collect(), error_rate, latency }
+}
+
+fn automatic_rollback(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    raw: &RawAutomaticRollback,
+    alarms: &Names,
+    workloads: &TiVec<WorkloadId, Workload>,
+) -> Option<AutomaticRollback> {
+    const LASTS: Duration = Duration::from_secs(60 * 60);
+    let id = workload(ctx, &format!("{path}.workload"), &raw.workload, workloads);
+    let alarm = alarms.find(ctx, &format!("{path}.alarm"), &raw.alarm);
+    let id = id?;
+    if workloads[id].kind == Kind::DaemonSet {
+        ctx.error(&format!("{path}.workload"), format!("{}, a DaemonSet", quote(&raw.workload)), "a Deployment or StatefulSet");
+    }
+    let lasts = raw.lasts.map_or(LASTS, |span| span.0);
+    if raw.interval.0 > lasts {
+        ctx.error(&format!("{path}.interval"), quoted(raw.interval), "at most `for`: it would never look");
+    }
+    Some(AutomaticRollback { workload: id, alarm: alarm? as u16, interval: raw.interval.0, lasts })
 }
 
 fn zone_update(
@@ -117,6 +168,7 @@ fn zone_update(
     let field = format!("{path}.pause_rollout_alarm");
     let alarm = raw.pause_rollout_alarm.as_ref().and_then(|name| alarms.find(ctx, &field, name)).map(|place| place as u16);
     let RawZoneAwareUpdate { max_unavailable, exponential_factor, ignore_alarm, dry_run, rollback, .. } = *raw;
+    let bake_time = raw.bake_time.map_or(Duration::ZERO, |span| span.0);
     let options = ZoneAwareUpdate { max_unavailable, exponential_factor, ignore_alarm, dry_run, rollback };
-    Some(ZoneUpdate { workload: id, options, alarm })
+    Some(ZoneUpdate { workload: id, options, alarm, bake_time })
 }

@@ -10,11 +10,11 @@ use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
-use crate::kube::update::Update;
+use crate::kube::update::{PROGRESS_DEADLINE, Update};
 use crate::kube::{
     Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
 };
-use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Names, POOL, SymbolTable};
+use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Names, POOL, SymbolTable, quoted};
 use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Duration;
@@ -274,11 +274,23 @@ impl PlannedComponent<'_> {
     /// How its pods are replaced, and by which.
     fn update(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Update {
         let Some((_, raw)) = self.raw else { return Update::default() };
-        let (path, is_set) = (self.path(of), matches!(kind, Kind::StatefulSet { .. }));
-        for (field, is_given) in [("update", raw.update.is_some()), ("min_ready", raw.min_ready.is_some())] {
-            if is_given && !is_set {
-                ctx.error(&format!("{path}.{field}"), "it", "none: only a StatefulSet has it here");
+        let path = self.path(of);
+        let (is_set, is_deployment) = (matches!(kind, Kind::StatefulSet { .. }), kind == Kind::Deployment);
+        for (field, is_given, has_it, which) in [
+            ("update", raw.update.is_some(), is_set, "a StatefulSet"),
+            ("min_ready", raw.min_ready.is_some(), is_set || is_deployment, "a StatefulSet or Deployment"),
+            ("progress_deadline", raw.progress_deadline.is_some(), is_deployment, "a Deployment"),
+        ] {
+            if is_given && !has_it {
+                ctx.error(&format!("{path}.{field}"), "it", format!("none: only {which} has it here"));
             }
+        }
+        if raw.quorum.is_some() && (self.list != "workloads" || kind == Kind::DaemonSet) {
+            ctx.error(&format!("{path}.quorum"), "it", "none: only StatefulSets and Deployments of `clusters` have it");
+        }
+        let deadline = raw.progress_deadline.map_or(PROGRESS_DEADLINE, |span| span.0);
+        if let Some(min_ready) = raw.min_ready.filter(|span| is_deployment && span.0 >= deadline) {
+            ctx.error(&format!("{path}.min_ready"), quoted(min_ready), "less than `progress_deadline` (10m if left out)");
         }
         if self.list != "workloads" && !raw.revisions.is_empty() {
             let expected = "none: only workloads of `clusters` have revisions with faults";

@@ -171,6 +171,8 @@ impl Objects {
             | PodFact::OrphanedContainer(_)
             | PodFact::SeveralBudgets
             | PodFact::Denied
+            | PodFact::TaintEvicted
+            | PodFact::GarbageCollected
             | PodFact::VolumeDiscarded => {}
             PodFact::Revision(number) => pod.revision = number,
         }

@@ -260,12 +260,14 @@ impl Causes {
             None => None,
         };
         let concerns = |task: &Task| match *task {
-            Task::RollComponent(workload) | Task::RollBackComponent(workload) => workload == pod.workload,
+            Task::RollComponent(workload) | Task::RollBackComponent(workload) | Task::ResumeRollout(workload) => {
+                workload == pod.workload
+            }
             Task::DrainNode(key) => node == Some(NodeName::Given(key)),
             Task::RollMachines(of) => deployment == Some(of),
             Task::ScaleWorkload(scale) => scale.workload == pod.workload,
             // No pod's.
-            Task::AddHost(_) | Task::RemoveHost(_) => false,
+            Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) => false,
         };
         self.work.tasks.iter().rev().filter(|(of, _)| *of == cluster).map(|(_, task)| *task).find(concerns)
     }
@@ -276,8 +278,10 @@ impl Causes {
         let pod = end.pod.text(spec);
         let done = if end.evicted { "evicted" } else { "deleted" };
         let told = match end.task {
-            None | Some(Task::AddHost(_) | Task::RemoveHost(_)) => format!("{pod} was {done}"),
-            Some(Task::RollComponent(workload)) => format!("the rollout of {} {done} {pod}", spec.workloads[workload].name),
+            None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_)) => format!("{pod} was {done}"),
+            Some(Task::RollComponent(workload) | Task::ResumeRollout(workload)) => {
+                format!("the rollout of {} {done} {pod}", spec.workloads[workload].name)
+            }
             Some(Task::RollBackComponent(workload)) => {
                 format!("the rollback of {} {done} {pod}", spec.workloads[workload].name)
             }

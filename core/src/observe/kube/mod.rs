@@ -227,7 +227,7 @@ impl Observer for Kube {
             self.migrations.record(at, fact);
         }
         if let Record::Rollout(cluster, fact) = record {
-            Arc::make_mut(&mut self.rollouts).zone_aware(*cluster, *fact);
+            Arc::make_mut(&mut self.rollouts).rollout(at, *cluster, *fact);
         }
         let Record::Kube(cluster, fact) = record else { return };
         if self.rollouts.follows(*cluster, fact) {

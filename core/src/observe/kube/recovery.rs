@@ -214,6 +214,8 @@ impl Recovery {
             | PodFact::Evicted(_)
             | PodFact::SeveralBudgets
             | PodFact::Denied
+            | PodFact::TaintEvicted
+            | PodFact::GarbageCollected
             | PodFact::Revision(_)
             | PodFact::VolumeDiscarded => {}
         }

@@ -43,7 +43,7 @@ fn pods_of_a_node_that_is_gone_are_replaced_elsewhere() {
     let seen = run(&scenario, 1);
     let old = later(&seen, lost_pod(&seen));
     // Nobody confirms that it has ended: it stays as it is.
-    assert_eq!(facts(&old), [PodFact::Ready(false), PodFact::Terminating]);
+    assert_eq!(facts(&old), [PodFact::Ready(false), PodFact::TaintEvicted, PodFact::Terminating]);
     let new: Vec<_> = seen.pods(|fact| fact == PodFact::Created).into_iter().filter(|(when, _)| *when > at(1)).collect();
     assert_eq!(new.len(), 1);
     let new = seen.of(new[0].1);
@@ -82,8 +82,8 @@ fn a_node_that_was_cut_off_too_long_ends_its_pods_when_it_is_back() {
     let scenario = broken(scenario.clone(), 100, Some(1_000), cut(&scenario, LOST));
     let seen = run(&scenario, 1);
     let pod = later(&seen, lost_pod(&seen));
-    assert_eq!(facts(&pod), [PodFact::Ready(false), PodFact::Terminating, PodFact::Removed]);
-    assert!(pod[2].0 >= at(1_102) && pod[2].0 < at(1_112), "{pod:?}");
+    assert_eq!(facts(&pod), [PodFact::Ready(false), PodFact::TaintEvicted, PodFact::Terminating, PodFact::Removed]);
+    assert!(pod[3].0 >= at(1_102) && pod[3].0 < at(1_112), "{pod:?}");
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn a_node_that_has_power_again_starts_its_pods_anew() {
     let late = broken(scenario.clone(), 100, Some(1_000), crash(&scenario, LOST));
     let seen = run(&late, 1);
     let pod = later(&seen, lost_pod(&seen));
-    assert_eq!(facts(&pod), [PodFact::Ready(false), PodFact::Terminating, PodFact::Removed]);
-    assert!(is_just_after(pod[2].0, 100 + 1_000 + 60));
+    assert_eq!(facts(&pod), [PodFact::Ready(false), PodFact::TaintEvicted, PodFact::Terminating, PodFact::Removed]);
+    assert!(is_just_after(pod[3].0, 100 + 1_000 + 60));
 }
 
 /// Within the millisecond in which a kubelet that has booted reaches the API.

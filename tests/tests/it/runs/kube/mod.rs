@@ -18,6 +18,7 @@ mod machines;
 mod maintenance;
 mod node_groups;
 mod pending;
+mod rollout_strategies;
 mod rollouts;
 mod scale_down;
 mod scheduling;

@@ -70,7 +70,7 @@ fn a_pod_of_a_set_on_a_vanished_node_holds_its_name_until_its_node_is_back() {
     for parallel in [false, true] {
         let scenario = three(parallel);
         let seen = run(&broken(scenario.clone(), 100, None, crash(&scenario, LOST)), 1);
-        assert_eq!(facts(&later(&seen, pod(0))), [PodFact::Ready(false), PodFact::Terminating]);
+        assert_eq!(facts(&later(&seen, pod(0))), [PodFact::Ready(false), PodFact::TaintEvicted, PodFact::Terminating]);
         // Nobody else is touched.
         assert!(later(&seen, pod(1)).is_empty() && later(&seen, pod(2)).is_empty());
         // Its node back: it has ended, and a successor of the same name is made.

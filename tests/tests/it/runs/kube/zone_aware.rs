@@ -6,10 +6,10 @@ use zonefall_core::report::{DrainEnd, Report};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::simulate;
 
-const ZONES: [&str; 3] = ["za", "zb", "zc"];
+pub(super) const ZONES: [&str; 3] = ["za", "zb", "zc"];
 
 /// A cluster with so many nodes in each of three zones, named `za-1` and so on, and these of its fields.
-fn cluster(nodes: usize, fields: Value) -> Value {
+pub(super) fn cluster(nodes: usize, fields: Value) -> Value {
     let names = ZONES.iter().flat_map(|zone| (1..=nodes).map(move |k| (zone, format!("{zone}-{k}"))));
     let nodes: Vec<Value> = names.map(|(zone, name)| json!({"name": name, "pool": "worker", "zone": zone})).collect();
     let mut cluster = json!({
@@ -20,7 +20,7 @@ fn cluster(nodes: usize, fields: Value) -> Value {
     cluster
 }
 
-fn report(cluster: Value, operations: Value, faults: Value, seed: u64) -> Report {
+pub(super) fn report(cluster: Value, operations: Value, faults: Value, seed: u64) -> Report {
     let topology = json!({"regions": [{"name": "r", "zones": ZONES}]});
     let file = json!({
         "name": "zone-aware", "duration": "40m", "topology": topology, "clusters": [cluster], "operations": operations, "faults": faults,

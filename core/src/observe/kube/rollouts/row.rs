@@ -1,0 +1,120 @@
+//! A row of the table of rollouts.
+
+use std::collections::BTreeSet;
+
+use super::{Pod, Rollouts};
+use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
+use crate::kernel::time::{Duration, Time};
+use crate::kube::name::{PodName, PodTag};
+use crate::report::{BatchReport, QuorumLossReport, RolloutReport, length, seconds};
+use crate::rollout::service::Met;
+
+pub(super) const EVICTION: &str = "eviction";
+
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) cluster: KubeClusterId,
+    pub(super) workload: WorkloadId,
+    pub(super) rollback: bool,
+    pub(super) automatic: bool,
+    pub(super) revision: u32,
+    pub(super) asked: Time,
+    pub(super) ended: Option<Time>,
+    pub(super) completed: bool,
+    pub(super) waits_for: Option<&'static str>,
+    pub(super) batches: Vec<Batch>,
+    /// Pods that ran with a bad revision, and for how long those did that are gone.
+    pub(super) exposed: (BTreeSet<PodName>, Duration),
+    pub(super) exposed_zones: BTreeSet<ZoneId>,
+    pub(super) most_unavailable: u32,
+    pub(super) zones_disrupted: u32,
+    pub(super) several_zones: Duration,
+    pub(super) met: Met,
+    /// When it last made progress, or will.
+    pub(super) progressed: Time,
+    pub(super) deadline_exceeded: Option<Time>,
+    /// From when to when a replicated store had no majority, and why.
+    pub(super) quorum_lost: Vec<(Time, Option<Time>, String)>,
+    /// When a pod was last asked to end, and by whom.
+    pub(super) last_end: Option<(Time, &'static str)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    pub(super) at: Time,
+    pub(super) by: &'static str,
+    pub(super) pods: Vec<(PodName, Option<ZoneId>)>,
+}
+
+impl Row {
+    /// A loss of quorum is over.
+    pub(super) fn quorum_is_back(&mut self, at: Time) {
+        self.quorum_lost.iter_mut().for_each(|(_, to, _)| *to = to.or(Some(at)));
+    }
+
+    /// As it stands `now`.
+    pub(super) fn report(&self, now: Time, all: &Rollouts) -> RolloutReport {
+        let spec = &all.scenario.kube.clusters[self.cluster];
+        let workload = &spec.workloads[self.workload];
+        let bad = workload.update.revision(self.revision).is_bad();
+        let runs = |pod: &&Pod| bad && !self.rollback && pod.revision == self.revision;
+        let of_pods = all.workloads[&(self.cluster, self.workload)].pods.values().filter(runs).filter_map(|pod| pod.started);
+        let running: f64 = of_pods.map(|since| length(now.since(since))).sum();
+        let quorum_loss = |(from, to, cause): &(Time, Option<Time>, String)| QuorumLossReport {
+            from_s: seconds(*from),
+            duration_s: length(to.unwrap_or(now).since(*from)),
+            cause: cause.clone(),
+        };
+        let batch = |batch: &Batch| {
+            let zones: BTreeSet<_> = batch.pods.iter().filter_map(|(_, zone)| *zone).collect();
+            BatchReport {
+                at_s: seconds(batch.at),
+                by: batch.by.to_owned(),
+                zones: zones.into_iter().map(|zone| all.scenario.zones[zone].name.clone()).collect(),
+                pods: batch.pods.iter().map(|(name, _)| name.text(spec)).collect(),
+            }
+        };
+        RolloutReport {
+            cluster: spec.name.clone(),
+            workload: workload.name.clone(),
+            rollback: self.rollback,
+            automatic: self.automatic,
+            revision: self.revision,
+            bad,
+            requested_s: seconds(self.asked),
+            duration_s: length(self.ended.unwrap_or(now).since(self.asked)),
+            completed: self.completed,
+            waits_for: self.waits_for.filter(|_| !self.completed).map(str::to_owned),
+            batches: self.batches.iter().map(batch).collect(),
+            sequence: self.sequence(),
+            exposed_pods: self.exposed.0.len() as u32,
+            exposed_zones: self.exposed_zones.len() as u32,
+            exposed_pod_s: length(self.exposed.1) + running,
+            most_unavailable: self.most_unavailable,
+            zones_disrupted: self.zones_disrupted,
+            several_zones_s: length(self.several_zones),
+            failed_s: self.met.failed,
+            slow_s: self.met.slow,
+            deadline_exceeded_s: self.deadline_exceeded.map(seconds),
+            quorum_lost: self.quorum_lost.iter().map(quorum_loss).collect(),
+        }
+    }
+
+    /// As the README of ZoneAwareUpdate writes it: `[[28], [27, 22]], [[29, 26]]`.
+    fn sequence(&self) -> String {
+        let mut zones: Vec<(Option<ZoneId>, Vec<String>)> = Vec::new();
+        for batch in self.batches.iter().filter(|batch| batch.by != EVICTION) {
+            let ordinal = |(name, _): &(PodName, Option<ZoneId>)| match name.tag {
+                PodTag::Ordinal(ordinal) => Some(ordinal.to_string()),
+                PodTag::Replica { .. } | PodTag::Agent(_) => None,
+            };
+            let Some(ordinals) = batch.pods.iter().map(ordinal).collect::<Option<Vec<_>>>() else { return String::new() };
+            let (zone, text) = (batch.pods.first().and_then(|(_, zone)| *zone), format!("[{}]", ordinals.join(", ")));
+            match zones.last_mut().filter(|(last, _)| *last == zone) {
+                Some((_, batches)) => batches.push(text),
+                None => zones.push((zone, vec![text])),
+            }
+        }
+        zones.into_iter().map(|(_, batches)| format!("[{}]", batches.join(", "))).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,201 @@
+//! Ways of rolling out beside those of the zone-aware controllers: pauses, time between zones, pipelines that roll back; and who is told to
+//! have done what.
+
+use serde_json::{Value, json};
+
+use zonefall_core::report::{Report, RolloutReport};
+
+use super::zone_aware::{cluster, report};
+
+/// A workload of pods that are ready 5 s after they start, with these fields more, rolled out at 5 min.
+fn rolled(workload: Value, fields: Value, operations: &[Value], faults: Value) -> Report {
+    let merged = |mut value: Value, more: Value| {
+        let Value::Object(more) = more else { panic!("fields are an object") };
+        value.as_object_mut().expect("an object").extend(more);
+        value
+    };
+    let usual = json!({
+        "name": "app", "kind": "stateful_set", "replicas": 6, "cpu": 0.05, "memory": "16MiB", "image": "1MiB", "start": "5s", "stop": "1s",
+        "spread": [{"over": "zone", "max_skew": 1}], "revisions": [{}],
+    });
+    let cluster = cluster(2, merged(json!({"workloads": [merged(usual, workload)]}), fields));
+    let roll = json!({"at": "5m", "roll_component": {"cluster": "c", "component": "app"}});
+    report(cluster, Value::from([&[roll][..], operations].concat()), faults, 1)
+}
+
+fn operation(at: &str, kind: &str) -> Value {
+    json!({"at": at, kind: {"cluster": "c", "component": "app"}})
+}
+
+/// When its batches were deleted, after it was asked for, in seconds.
+fn batches(rollout: &RolloutReport) -> Vec<f64> {
+    rollout.batches.iter().map(|batch| batch.at_s - rollout.requested_s).collect()
+}
+
+#[test]
+fn a_paused_rollout_of_a_deployment_stands_still_and_is_not_rolled_back() {
+    let deployment = || json!({"kind": "deployment", "rollout": {"max_surge": 1, "max_unavailable": 0}});
+    let paused = [operation("303s", "pause_rollout"), operation("10m", "roll_back_component")];
+    let report = rolled(deployment(), json!({}), &paused, json!([]));
+    let [rollout] = &report.rollouts[..] else { panic!("{:?}", report.rollouts) };
+    // The first new pod is there when it is paused; nothing is deleted for it.
+    assert_eq!((rollout.completed, batches(rollout).len(), rollout.deadline_exceeded_s), (false, 0, None));
+    let [refused] = &report.refused[..] else { panic!("{:?}", report.refused) };
+    assert_eq!(
+        (refused.operation.as_str(), refused.reason.as_str()),
+        (
+            "c: an operator rolls the pods of app back",
+            "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again"
+        )
+    );
+    let resumed = [operation("303s", "pause_rollout"), operation("10m", "resume_rollout")];
+    let report = rolled(deployment(), json!({}), &resumed, json!([]));
+    let [rollout] = &report.rollouts[..] else { panic!("{:?}", report.rollouts) };
+    assert!(rollout.completed && rollout.duration_s > 300.0 && batches(rollout)[0] >= 300.0, "{rollout:?}");
+}
+
+#[test]
+fn a_deployment_waits_until_new_pods_are_available() {
+    let deployment = |min_ready: &str| json!({"kind": "deployment", "rollout": {"max_surge": 1, "max_unavailable": 0}, "min_ready": min_ready});
+    for (min_ready, each) in [("0s", 5.0), ("40s", 45.0)] {
+        let report = rolled(deployment(min_ready), json!({}), &[], json!([]));
+        let found = batches(&report.rollouts[0]);
+        assert_eq!(found.len(), 6);
+        for (k, at) in (1..).zip(found) {
+            let least = f64::from(k) * each;
+            assert!((least..least + 8.0).contains(&at), "{min_ready}: batch {k} after {at} s");
+        }
+    }
+}
+
+#[test]
+fn a_deployment_that_makes_no_progress_exceeds_its_deadline_and_goes_on() {
+    let never =
+        |deadline: &str| json!({"kind": "deployment", "revisions": [{"never_ready": true}], "progress_deadline": deadline});
+    let exceeded = |deadline| rolled(never(deadline), json!({}), &[], json!([])).rollouts[0].deadline_exceeded_s;
+    let at = exceeded("2m").expect("nothing is ready");
+    assert!((420.0..424.0).contains(&at), "{at}");
+    assert_eq!(exceeded("1h"), None);
+    let crashing = json!({"kind": "deployment", "revisions": [{"crashes_after": "90s"}], "progress_deadline": "2m"});
+    let report = rolled(crashing, json!({}), &[], json!([]));
+    assert!(report.rollouts[0].completed && report.rollouts[0].deadline_exceeded_s.is_none());
+}
+
+#[test]
+fn a_zone_serves_for_the_bake_time_before_the_next_one_begins() {
+    let set = || json!({"parallel": true, "update": {"on_delete": true}});
+    let update = |bake_time: &str| json!({"zone_aware_updates": [{"workload": "app", "max_unavailable": 2, "exponential_factor": 0, "bake_time": bake_time}]});
+    for (bake_time, between) in [("0s", 6.0), ("90s", 96.0)] {
+        let report = rolled(set(), update(bake_time), &[], json!([]));
+        let rollout = &report.rollouts[0];
+        assert!(rollout.completed && rollout.zones_disrupted == 1, "{rollout:?}");
+        let found = batches(rollout);
+        assert_eq!(found.len(), 3, "a zone each");
+        for pair in found.windows(2) {
+            let apart = pair[1] - pair[0];
+            assert!((between..between + 4.0).contains(&apart), "{bake_time}: {apart} s");
+        }
+    }
+    // The alarm is asked when the time is over, so it sees what shows meanwhile.
+    let bad =
+        json!({"parallel": true, "update": {"on_delete": true}, "revisions": [{"error_rate": "50%", "errors_after": "1m"}]});
+    let alarmed = |bake_time: &str| {
+        let update = json!({
+            "workload": "app", "max_unavailable": 2, "exponential_factor": 0, "bake_time": bake_time, "pause_rollout_alarm": "errors",
+        });
+        let alarm = json!({"name": "errors", "error_rate": {"workload": "app", "threshold": "5%"}});
+        rolled(bad.clone(), json!({"zone_aware_updates": [update], "alarms": [alarm]}), &[], json!([])).rollouts[0].exposed_zones
+    };
+    assert_eq!((alarmed("0s"), alarmed("2m")), (3, 1));
+}
+
+#[test]
+fn a_pipeline_rolls_back_once_when_its_alarm_rings() {
+    let alarms = json!([
+        {"name": "errors", "error_rate": {"workload": "app", "threshold": "10%"}},
+        {"name": "latency", "latency": {"workload": "app", "threshold": "100ms"}},
+    ]);
+    let rollback = |alarm: &str| json!({"workload": "app", "alarm": alarm, "interval": "20s", "for": "10m"});
+    let late = |revision: Value, alarm: &str| {
+        let deployment = json!({"kind": "deployment", "revisions": [revision]});
+        rolled(deployment, json!({"alarms": alarms, "automatic_rollbacks": [rollback(alarm)]}), &[], json!([]))
+    };
+    // Each shows 2 min after it is ready; of a minute the share is reached after 12 s, the mean latency after 30 s.
+    for (revision, alarm, shows) in [
+        (json!({"error_rate": "50%", "errors_after": "2m"}), "errors", 132.0),
+        (json!({"latency": "200ms", "latency_after": "2m"}), "latency", 150.0),
+    ] {
+        let report = late(revision, alarm);
+        let [rollout, back] = &report.rollouts[..] else { panic!("{alarm}: {:?}", report.rollouts) };
+        assert!(rollout.completed && back.completed && back.rollback && back.automatic, "{alarm}: {back:?}");
+        let looked = back.requested_s - 300.0;
+        // New pods are ready from 5 to 12 s on; it looks every 20 s.
+        assert!((shows + 5.0..shows + 32.0).contains(&looked) && (looked / 20.0).fract() < 0.01, "{alarm}: after {looked} s");
+        assert_eq!(rollout.slow_s > 0.0, alarm == "latency");
+    }
+    for (revision, alarm) in [
+        (json!({}), "errors"),
+        (json!({"error_rate": "50%", "errors_after": "20m"}), "errors"),
+        (json!({"latency": "50ms"}), "latency"),
+    ] {
+        assert_eq!(late(revision.clone(), alarm).rollouts.len(), 1, "{revision}");
+    }
+}
+
+/// What was there at the start is available: no timer for it may reach another controller.
+#[test]
+fn pods_of_the_start_are_available_whatever_other_controllers_there_are() {
+    let of = |name: &str| json!({"name": name, "kind": "deployment", "replicas": 2, "cpu": 0.05, "memory": "16MiB", "min_ready": "10s"});
+    let fields = json!({
+        "workloads": [of("other"), of("app")],
+        "alarms": [{"name": "never"}],
+        "automatic_rollbacks": [{"workload": "app", "alarm": "never"}],
+    });
+    let report = rolled(json!({}), fields, &[], json!([]));
+    // A pipeline's workload is followed though nothing is wrong with its revisions.
+    assert!(report.rollouts[0].completed, "{:?}", report.rollouts);
+}
+
+#[test]
+fn a_loss_of_quorum_that_lasts_over_a_rollback_is_told_of_both_and_a_scale_is_a_cause() {
+    let store = || json!({"replicas": 5, "parallel": true, "quorum": true, "update": {"max_unavailable": 3}, "revisions": [{"never_ready": true}]});
+    let report = rolled(store(), json!({}), &[operation("6m", "roll_back_component")], json!([]));
+    let [rollout, back] = &report.rollouts[..] else { panic!("{:?}", report.rollouts) };
+    let (lost, goes_on) = (&rollout.quorum_lost[0], &back.quorum_lost[0]);
+    assert!((58.0..60.1).contains(&lost.duration_s), "until the rollback: {lost:?}");
+    assert_eq!((goes_on.cause.as_str(), goes_on.from_s), (lost.cause.as_str(), 360.0));
+    let scale = json!({"at": "6m", "scale_workload": {"cluster": "c", "workload": "app", "replicas": 12}});
+    let report = rolled(json!({"replicas": 5, "parallel": true, "quorum": true}), json!({}), &[scale], json!([]));
+    assert_eq!(
+        report.rollouts[0].quorum_lost[0].cause,
+        "scaled to 12 pods while app-5, app-6, app-7, app-8, app-9, app-10 and app-11 were not ready"
+    );
+}
+
+#[test]
+fn report_names_who_deleted_each_pod() {
+    let crash = |node: &str| json!({"at": "301s", "for": "20m", "kind": "node_crash", "node": node});
+    let crash = json!([crash("za-1"), crash("za-2")]);
+    let stuck = json!({"parallel": true, "revisions": [{"never_ready": true}]});
+    let report = rolled(stuck, json!({}), &[], crash);
+    let by: Vec<&str> = report.rollouts.iter().flat_map(|rollout| &rollout.batches).map(|batch| batch.by.as_str()).collect();
+    assert!(by.contains(&"taint eviction") && by.contains(&"StatefulSet controller"), "{by:?}");
+}
+
+#[test]
+fn report_names_who_caused_a_quorum_loss() {
+    let store = |most: u32| json!({"replicas": 5, "parallel": true, "quorum": true, "update": {"max_unavailable": most}});
+    let losses = |most| rolled(store(most), json!({}), &[], json!([])).rollouts[0].quorum_lost.clone();
+    assert_eq!(losses(2), []);
+    let all = losses(3);
+    assert_eq!(all[0].cause, "StatefulSet controller deleted app-4, app-3 and app-2");
+    // Their ends take 1 s, their starts 5 s.
+    assert!((6.0..9.0).contains(&all[0].duration_s), "{:?}", all[0]);
+    // The next go as soon as one of these is ready.
+    assert!(all[1..].iter().all(|loss| loss.cause.contains(" while app-")), "{all:?}");
+    // While a node is down each deletion counts double.
+    let crash = json!([{"at": "4m", "for": "20m", "kind": "node_crash", "node": "za-1"}]);
+    let report = rolled(store(2), json!({}), &[], crash);
+    let causes: Vec<&str> = report.rollouts[0].quorum_lost.iter().map(|loss| loss.cause.as_str()).collect();
+    assert!(causes.iter().all(|cause| cause.contains(" while app-")), "{causes:?}");
+}
