@@ -32,7 +32,7 @@ pub(super) fn rename(document: &mut Value, path: &[Step], new: &str) {
         ["etcd", "members", "name"] => MEMBER,
         ["etcd", "name"] => CLUSTER,
         ["seeds", "name"] => SEED,
-        ["seeds", "pools", "name"] => POOL,
+        ["seeds", "pools", "name"] => return refer_to_pool(document, &path[..2], old, new),
         ["seeds", "nodes", "name"] => NODE,
         ["shoots", "name"] => SHOOT,
         _ => return,
@@ -62,6 +62,25 @@ fn refer(document: &mut Value, referring: &[&str], old: &str, new: &str) {
         follow(document, CLUSTER, None, &format!("{was}/{cluster}"), &format!("{is}/{cluster}"));
     }
     expectations(document, &was, &is);
+    expectations(document, old, new);
+}
+
+/// Everything that refers to a pool of the seed at a path follows: another seed may have one of the same name.
+fn refer_to_pool(document: &mut Value, seed: &[Step], old: &str, new: &str) {
+    let Some(own) = at(document, seed) else { return };
+    follow(own, POOL, None, old, new);
+    let name = own.get("name").cloned();
+    let names = |item: &Value| {
+        item.as_object().and_then(|fields| fields.values().chain([item]).find_map(|part| part.get("seed")).cloned())
+    };
+    let lists = document.as_object_mut().into_iter().flatten().filter(|(key, _)| *key != "seeds");
+    for item in lists
+        .filter_map(|(_, list)| list.as_array_mut())
+        .flatten()
+        .filter(|item| names(item).is_none_or(|seed| Some(seed) == name))
+    {
+        follow(item, POOL, None, old, new);
+    }
     expectations(document, old, new);
 }
 

@@ -76,9 +76,12 @@ fn a_pod_of_a_set_on_a_vanished_node_holds_its_name_until_its_node_is_back() {
         // Its node back: it has ended, and a successor of the same name is made.
         let seen = run(&broken(scenario.clone(), 100, Some(1_000), crash(&scenario, LOST)), 1);
         let pod = facts(&later(&seen, pod(0)));
-        use PodFact::{Bound, Created, Ready, Removed, Started, Terminating};
+        use PodFact::{Bound, Created, Ready, Removed, Started, TaintEvicted, Terminating};
         assert!(
-            matches!(pod[..], [Ready(false), Terminating, Removed, Created, Bound(_), Started { restarts: 0 }, Ready(true)]),
+            matches!(
+                pod[..],
+                [Ready(false), TaintEvicted, Terminating, Removed, Created, Bound(_), Started { restarts: 0 }, Ready(true)]
+            ),
             "{pod:?}"
         );
     }
