@@ -110,6 +110,7 @@ fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::Re
     }
     let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());
     waiting.timer = Some(Timeout::new(QUIET_MS, move || {
+        storage::settle();
         let done = pending.borrow_mut().flush();
         report_error(done, &dispatch);
     }));

@@ -64,14 +64,16 @@ pub(super) fn supersede(fragment: &str) {
     }
 }
 
-/// Whether the document kept is newer than this fragment; answered so once.
+/// Whether the document kept is newer than this fragment, however often that is loaded: until the address changes ([`settle`]).
 pub(super) fn is_superseded(fragment: &str) -> bool {
-    if !is_allowed() {
-        return false;
+    is_allowed() && SessionStorage::get::<String>(SUPERSEDED).is_ok_and(|noted| noted == fragment)
+}
+
+/// The address is about to say what the document kept does.
+pub(super) fn settle() {
+    if is_allowed() {
+        SessionStorage::delete(SUPERSEDED);
     }
-    let noted = SessionStorage::get::<String>(SUPERSEDED);
-    SessionStorage::delete(SUPERSEDED);
-    noted.is_ok_and(|noted| noted == fragment)
 }
 
 /// Keeps the preferences.
