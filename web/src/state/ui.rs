@@ -61,6 +61,8 @@ pub enum Tab {
     Events,
     /// How pods came back.
     Recovery,
+    /// How workloads were rolled out.
+    Rollouts,
     /// How clients reached their API.
     Access,
     /// Availability over time.

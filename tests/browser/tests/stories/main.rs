@@ -15,6 +15,7 @@ mod offline;
 mod outcome;
 mod playing;
 mod portable;
+mod rollouts;
 mod sharing;
 mod start;
 mod touching;

@@ -11,6 +11,7 @@ pub fn name(tab: Tab) -> &'static str {
     match tab {
         Tab::Events => "events",
         Tab::Recovery => "recovery",
+        Tab::Rollouts => "rollouts",
         Tab::Access => "access",
         Tab::Availability => "availability",
         Tab::Latency => "latency",
@@ -26,6 +27,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
     let rows = match tab {
         Tab::Events => events(report),
         Tab::Recovery => recovery(report),
+        Tab::Rollouts => rollouts(report),
         Tab::Access => access(report),
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
         Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
@@ -58,6 +60,18 @@ fn recovery(report: &Report) -> Rows {
             let times = [wait.from_s.to_string(), wait.to_s.to_string(), wait.completed.to_string()];
             let wait = [wait.until.clone()].into_iter().chain(times).chain([wait.waits_for.clone()]);
             names.into_iter().chain([replacement]).chain(wait).collect()
+        })
+    }));
+    rows
+}
+
+fn rollouts(report: &Report) -> Rows {
+    let mut rows = heads(&["cluster", "workload", "rollback", "revision", "at_s", "by", "zones", "pods"]);
+    rows.extend(report.rollouts.iter().flat_map(|of| {
+        of.batches.iter().map(move |batch| {
+            let which = [of.cluster.clone(), of.workload.clone(), of.rollback.to_string(), of.revision.to_string()];
+            let what = [batch.at_s.to_string(), batch.by.clone(), batch.zones.join(" "), batch.pods.join(" ")];
+            which.into_iter().chain(what).collect()
         })
     }));
     rows

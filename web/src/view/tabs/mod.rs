@@ -9,6 +9,7 @@ mod events;
 mod matrix;
 mod recovery;
 mod report;
+mod rollouts;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,8 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CloseUp, Report, StoryKind};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::kube::Workload;
+use zonefall_core::scenario::kube::update::Update;
 use zonefall_core::sim::view::SimulationView;
 
 use super::icon::{Icon, icon};
@@ -31,11 +34,13 @@ pub(crate) use events::FILTER_FIELD;
 use matrix::Matrix;
 use recovery::Recovery;
 use report::ReportTables;
+use rollouts::Rollouts;
 
 /// Tabs in order: which, name, name for tests.
-pub const TABS: [(Tab, &str, &str); 8] = [
+pub const TABS: [(Tab, &str, &str); 9] = [
     (Tab::Events, "Events", "tab-events"),
     (Tab::Recovery, "Recovery", "tab-recovery"),
+    (Tab::Rollouts, "Rollouts", "tab-rollouts"),
     (Tab::Access, "Access", "tab-access"),
     (Tab::Availability, "Availability", "tab-availability"),
     (Tab::Latency, "Latency", "tab-latency"),
@@ -49,6 +54,8 @@ pub const TABS: [(Tab, &str, &str); 8] = [
 pub struct Contents {
     /// Kubernetes clusters.
     pub kube: bool,
+    /// Workloads whose rollouts the report follows.
+    pub rollouts: bool,
     /// Clusters whose clients reach the API through a load balancer.
     pub access: bool,
 }
@@ -57,13 +64,17 @@ impl Contents {
     /// What a scenario has.
     pub fn of(scenario: &Scenario) -> Self {
         let clusters = &scenario.kube.clusters;
-        Self { kube: !clusters.is_empty(), access: clusters.iter().any(|cluster| cluster.access.is_some()) }
+        let is_followed = |workload: &Workload| workload.update != Update::default();
+        let rollouts =
+            clusters.iter().any(|cluster| !cluster.zone_aware.rollbacks.is_empty() || cluster.workloads.iter().any(is_followed));
+        Self { kube: !clusters.is_empty(), rollouts, access: clusters.iter().any(|cluster| cluster.access.is_some()) }
     }
 
     /// Whether there is such a tab.
     pub const fn has(self, tab: Tab) -> bool {
         match tab {
             Tab::Recovery => self.kube,
+            Tab::Rollouts => self.rollouts,
             Tab::Access => self.access,
             _ => true,
         }
@@ -130,6 +141,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
+                Tab::Rollouts => html! { <Rollouts {report} {at} {range} {tables} {dispatch} /> },
                 Tab::Access => match props.scenario.clone() {
                     Some(scenario) => {
                         html! { <Access {scenario} view={props.view.clone()} {report} {at} {range} {tables} {dispatch} /> }

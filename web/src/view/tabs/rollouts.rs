@@ -1,0 +1,221 @@
+//! How workloads were rolled out: what each rollout came to, its batches by zone on the run's axis, and who deleted which pods.
+
+use yew::prelude::*;
+use zonefall_core::kernel::time::Time;
+use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport};
+use zonefall_core::scenario::text::count;
+
+use super::bars::{Bars, HEAD};
+use crate::state::{Action, PlaybackCommand};
+use crate::view::labels::{clock, length, moment};
+use crate::view::map::shapes::px;
+use crate::view::same::Same;
+use crate::view::timeline::axis::{Axis, Range};
+
+/// Rollouts that are listed.
+const MOST_ROLLOUTS: usize = 200;
+/// Batches of a rollout that are listed.
+const MOST_BATCHES: usize = 100;
+/// Height of a zone: its name, its batches.
+const ROW: f64 = 38.0;
+const BAR: f64 = 16.0;
+
+/// What is shown.
+#[derive(Clone, PartialEq, Properties)]
+pub(crate) struct RolloutsProps {
+    pub report: Same<Report>,
+    pub at: Time,
+    pub range: Range,
+    /// No drawing.
+    pub tables: bool,
+    pub dispatch: Callback<Action>,
+}
+
+/// All rollouts, and the batches of the chosen one.
+#[component]
+pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
+    let RolloutsProps { report, at, range, .. } = props;
+    let chosen = use_state_eq(|| 0);
+    let Some(of) = report.rollouts.get(*chosen).or(report.rollouts.first()) else {
+        return html! { <p class="quiet nothing">{ "No workload was rolled out yet." }</p> };
+    };
+    let row = |(place, of): (usize, &RolloutReport)| {
+        let (set, current) = (chosen.setter(), place == *chosen);
+        let onclick = move |_: MouseEvent| set.set(place);
+        let exposed = if of.exposed_pods > 0 {
+            html! { <td class="number bad">{ format!("✕ {}", of.exposed_pods) }</td> }
+        } else {
+            html! { <td class="number">{ "–" }</td> }
+        };
+        html! {
+            <tr class={current.then_some("current")}>
+                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("rollout-{place}")}>{ name(of) }</button></td>
+                { exposed }
+                <td>{ state(of) }</td>
+            </tr>
+        }
+    };
+    let rows = {
+        let (of, dispatch) = (of.clone(), props.dispatch.clone());
+        Callback::from(move |axis: Axis| drawing(&of, &axis, &dispatch))
+    };
+    let lanes = zones(of).len() + usize::from(!of.quorum_lost.is_empty());
+    html! {
+        <div class="recovery">
+            <div class="components" tabindex="0" role="region" aria-label="Rollouts" data-testid="rollouts">
+                <table>
+                    <caption class="unseen">{ "Rollouts: pods that ran a bad revision, and what became of them" }</caption>
+                    <thead><tr><th scope="col">{ "Rollout" }</th><th scope="col" class="number">{ "Exposed pods" }</th><th scope="col">{ "State" }</th></tr></thead>
+                    <tbody>{ for report.rollouts.iter().take(MOST_ROLLOUTS).enumerate().map(row) }</tbody>
+                </table>
+                if report.rollouts.len() > MOST_ROLLOUTS { <p class="quiet">{ format!("and {} more", count((report.rollouts.len() - MOST_ROLLOUTS) as u64)) }</p> }
+            </div>
+            <div class="waits" tabindex="0" role="region" aria-label={format!("Batches of {}", name(of))} data-testid="rollout">
+                <p>{ sum(of) }</p>
+                if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
+                { batches(of, props) }
+                { losses(of, props) }
+            </div>
+        </div>
+    }
+}
+
+/// `db to revision 1`, `db back to revision 0`.
+fn name(of: &RolloutReport) -> String {
+    let back = if of.rollback { "back " } else { "" };
+    format!("{} {back}to revision {}", of.workload, of.revision)
+}
+
+fn state(of: &RolloutReport) -> Html {
+    let after = length(of.duration_s);
+    if of.completed {
+        html! { <span class="good">{ format!("✓ complete after {after}") }</span> }
+    } else {
+        html! { <span class="bad">{ format!("✕ incomplete after {after}") }</span> }
+    }
+}
+
+/// What became of a rollout, in sentences.
+fn sum(of: &RolloutReport) -> String {
+    let mut said = vec![format!("Asked for at {}.", clock(moment(of.requested_s), 0))];
+    said.extend(of.automatic.then(|| "A pipeline rolled it back: its alarm rang.".to_owned()));
+    said.extend(of.waits_for.as_ref().map(|why| format!("It {why}.")));
+    said.extend(of.deadline_exceeded_s.map(|s| format!("It exceeded its progress deadline at {}.", clock(moment(s), 0))));
+    if of.most_unavailable > 0 {
+        said.push(format!("At most {} pods were unavailable, in {} zones.", of.most_unavailable, of.zones_disrupted));
+    }
+    if of.exposed_pod_s > 0.0 {
+        said.push(format!("Pods ran the bad revision for {} in all.", length(of.exposed_pod_s)));
+    }
+    for (s, what) in [(of.failed_s, "failed"), (of.slow_s, "were slow")] {
+        if s > 0.0 {
+            said.push(format!("As many requests {what} as come in {}.", length(s)));
+        }
+    }
+    said.join(" ")
+}
+
+/// Zones in the order in which they were begun.
+fn zones(of: &RolloutReport) -> Vec<&str> {
+    let mut zones: Vec<&str> = Vec::new();
+    for zone in of.batches.iter().flat_map(|batch| &batch.zones) {
+        if !zones.contains(&zone.as_str()) {
+            zones.push(zone);
+        }
+    }
+    zones
+}
+
+/// Batches in the rows of their zones, and times without quorum.
+fn drawing(of: &RolloutReport, axis: &Axis, dispatch: &Callback<Action>) -> Html {
+    let lane = |(k, zone): (usize, &str)| {
+        let top = HEAD + k as f64 * ROW;
+        let here = of.batches.iter().filter(|batch| batch.zones.iter().any(|own| own == zone));
+        let mark = |batch: &BatchReport| mark(batch.at_s, batch.at_s, "ready", &words(batch), axis, top + 17.0, dispatch);
+        html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ zone.to_owned() }</text>{ for here.map(mark) }</> }
+    };
+    let all = zones(of);
+    let top = HEAD + all.len() as f64 * ROW;
+    let loss = |loss: &QuorumLossReport| {
+        mark(loss.from_s, loss.from_s + loss.duration_s, "ready open", &loss.cause, axis, top + 17.0, dispatch)
+    };
+    html! {
+        <>
+            { for all.into_iter().enumerate().map(lane) }
+            if !of.quorum_lost.is_empty() { <text x={px(axis.left)} y={px(top + 13.0)}>{ "no quorum" }</text> }
+            { for of.quorum_lost.iter().map(loss) }
+        </>
+    }
+}
+
+/// A bar from one moment to another, a way to the first.
+fn mark(from_s: f64, to_s: f64, class: &'static str, words: &str, axis: &Axis, y: f64, dispatch: &Callback<Action>) -> Html {
+    if !axis.shows(from_s, to_s) {
+        return Html::default();
+    }
+    let (from, to) = (axis.x(from_s), axis.x(to_s));
+    let onclick = dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(from_s))));
+    html! {
+        <g class={classes!("wait", class)} {onclick}>
+            <rect x={px(from)} y={px(y)} width={px((to - from).max(3.0))} height={px(BAR)}><title>{ words.to_owned() }</title></rect>
+        </g>
+    }
+}
+
+/// `3 pods by ZoneAwareUpdate: db-5, db-4, db-2`.
+fn words(batch: &BatchReport) -> String {
+    let pods = if batch.pods.len() == 1 { "pod" } else { "pods" };
+    format!("{} {pods} by {}: {}", batch.pods.len(), batch.by, batch.pods.join(", "))
+}
+
+fn seek(s: f64, props: &RolloutsProps) -> Callback<MouseEvent> {
+    props.dispatch.reform(move |_: MouseEvent| Action::Playback(PlaybackCommand::Seek(moment(s))))
+}
+
+/// Batches as a table; each is a way to its moment.
+fn batches(of: &RolloutReport, props: &RolloutsProps) -> Html {
+    let row = |(place, batch): (usize, &BatchReport)| {
+        html! {
+            <tr>
+                <td><button class="quiet" onclick={seek(batch.at_s, props)} data-testid={format!("batch-{place}")}>{ clock(moment(batch.at_s), 0) }</button></td>
+                <td>{ &batch.by }</td>
+                <td>{ batch.zones.join(", ") }</td>
+                <td>{ batch.pods.join(", ") }</td>
+            </tr>
+        }
+    };
+    let more = of.batches.len().saturating_sub(MOST_BATCHES) as u64;
+    html! {
+        <>
+            <table>
+                <caption>{ format!("{}: pods deleted at one moment", name(of)) }</caption>
+                <thead><tr><th scope="col">{ "At" }</th><th scope="col">{ "By" }</th><th scope="col">{ "Zone" }</th><th scope="col">{ "Pods" }</th></tr></thead>
+                <tbody>{ for of.batches.iter().take(MOST_BATCHES).enumerate().map(row) }</tbody>
+            </table>
+            if more > 0 { <p class="quiet">{ format!("and {} more batches", count(more)) }</p> }
+        </>
+    }
+}
+
+/// Times without quorum as a table.
+fn losses(of: &RolloutReport, props: &RolloutsProps) -> Html {
+    if of.quorum_lost.is_empty() {
+        return Html::default();
+    }
+    let row = |loss: &QuorumLossReport| {
+        html! {
+            <tr>
+                <td><button class="quiet" onclick={seek(loss.from_s, props)}>{ clock(moment(loss.from_s), 0) }</button></td>
+                <td class="number">{ length(loss.duration_s) }</td>
+                <td>{ &loss.cause }</td>
+            </tr>
+        }
+    };
+    html! {
+        <table data-testid="quorum-losses">
+            <caption>{ format!("{}: time without quorum", of.workload) }</caption>
+            <thead><tr><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Cause" }</th></tr></thead>
+            <tbody>{ for of.quorum_lost.iter().map(row) }</tbody>
+        </table>
+    }
+}
