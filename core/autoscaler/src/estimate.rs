@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use zonefall_kube::controller::daemon;
-use zonefall_kube::controller::placement::{Alone, Assumed, Demand};
+use zonefall_kube::controller::placement::{Assumed, Demand, Firsts};
 use zonefall_kube::name::{MachineName, NodeName};
 use zonefall_kube::rule::labels::Symbol;
 use zonefall_kube::rule::taints;
@@ -38,18 +38,14 @@ pub fn unschedulable_pods(
     }
     let mut left = Vec::new();
     let mut hopeless = BTreeSet::new();
-    // Filters that no node passes; more pods on the nodes do not change that.
-    let mut nowhere = Vec::new();
+    let mut firsts = Firsts::default();
     for pod in pods {
-        let alone = Alone::new(*pod, spec, store);
-        let place = if hopeless.contains(pod) || nowhere.contains(&alone) {
-            None
-        } else if let Some(first) = assumed.first_alone(&alone, NodeKey(0), store) {
-            assumed.first_fit(*pod, first, spec, store)
-        } else {
-            nowhere.push(alone);
-            None
-        };
+        if hopeless.contains(pod) {
+            left.push(*pod);
+            continue;
+        }
+        let first = firsts.of(*pod, &assumed, |_| false, spec, store);
+        let place = first.and_then(|from| assumed.first_fit(*pod, from, spec, store));
         if let Some(node) = place {
             assumed.put(*pod, node, spec);
         } else {

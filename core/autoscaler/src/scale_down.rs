@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonefall_kernel::time::Time;
 use zonefall_kube::controller::disruption::RemainingBudgets;
 use zonefall_kube::controller::drain::leaving;
-use zonefall_kube::controller::placement::{Assumed, Demand};
+use zonefall_kube::controller::placement::{Assumed, Demand, Firsts};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::{MachineId, Phase};
 use zonefall_kube::record::Ready;
@@ -94,9 +94,10 @@ impl ScaleDown {
         let mut received: BTreeMap<NodeKey, Vec<Demand>> = BTreeMap::new();
         let gone: BTreeSet<NodeKey> = draining(store).collect();
         // Pods of nodes that are being deleted need room, too.
+        let mut firsts = Firsts::default();
         for key in &gone {
             let without = |other: NodeKey| gone.contains(&other);
-            let moved = move_pods(&demands(*key, store, ctx), &assumed, without, store, ctx);
+            let moved = move_pods(&demands(*key, store, ctx), *key, &assumed, without, &mut firsts, store, ctx);
             assumed = moved.map_or(assumed, |(after, _)| after);
         }
         let candidates = store.nodes().filter(|(key, node)| is_candidate(*key, node, options, store)).map(|(key, _)| key);
@@ -107,8 +108,9 @@ impl ScaleDown {
             let pods: Vec<PodId> = leaving(key, store, ctx).collect();
             let mut demands = demands(key, store, ctx);
             demands.extend(received.get(&key).into_iter().flatten());
-            let without = |other: NodeKey| other == key || gone.contains(&other) || unneeded.contains_key(&other);
-            let Some((after, places)) = move_pods(&demands, &assumed, without, store, ctx) else { continue };
+            let without = |other: NodeKey| gone.contains(&other) || unneeded.contains_key(&other);
+            let moved = move_pods(&demands, key, &assumed, without, &mut firsts, store, ctx);
+            let Some((after, places)) = moved else { continue };
             if budgets.take(&pods, store, ctx) {
                 assumed = after;
                 places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
@@ -162,26 +164,28 @@ fn is_little(requested: &Resources, allocatable: &Resources, options: &ScaleDown
     cpu.max(share(requested.memory, allocatable.memory)) < options.utilization_threshold.0
 }
 
-/// These pods on nodes that are not to go themselves, and the node of each; `None`: some pod fits nowhere.
-fn move_pods(
+/// Pods of a node on others that are not to go themselves, and the node of each; `None`: some pod fits nowhere.
+fn move_pods<'a>(
     pods: &[Demand],
+    node: NodeKey,
     assumed: &Assumed,
     without: impl Fn(NodeKey) -> bool,
-    store: &Store,
-    ctx: &ClusterCtx<'_>,
+    firsts: &mut Firsts<'a>,
+    store: &'a Store,
+    ctx: &ClusterCtx<'a>,
 ) -> Option<(Assumed, Vec<NodeKey>)> {
-    let (mut assumed, mut places) = (assumed.clone(), Vec::new());
+    let (mut after, mut places) = (assumed.clone(), Vec::new());
     for pod in pods {
-        let mut from = NodeKey(0);
+        let mut from = firsts.of(*pod, assumed, &without, ctx.spec, store)?;
         let place = loop {
-            let fit = assumed.first_fit(*pod, from, ctx.spec, store)?;
-            if !without(fit) {
+            let fit = after.first_fit(*pod, from, ctx.spec, store)?;
+            if fit != node && !without(fit) {
                 break fit;
             }
             from = NodeKey(fit.0 + 1);
         };
-        assumed.put(*pod, place, ctx.spec);
+        after.put(*pod, place, ctx.spec);
         places.push(place);
     }
-    Some((assumed, places))
+    Some((after, places))
 }

@@ -190,12 +190,12 @@ impl Machines {
     fn switch_on(&mut self, id: MachineId, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         let store = &mut state.store;
         let node = store.number_node();
-        let machine = store.machines.get_mut(id);
-        let MachineDeployment { zone, template, .. } = &ctx.spec.machine_deployments[machine.name.deployment];
-        let host = ctx.net.add_host(*zone, template.card_bytes_per_s);
-        machine.vm = Vm::Running(host, node);
-        ctx.cloud.switched_on(ctx.cluster, machine.name.deployment, ctx.now);
+        let machine = store.machines.get(id).expect("what is switched on is there");
         let (name, given_up) = (machine.name, machine.created + ctx.spec.timers.machines.creation);
+        let MachineDeployment { zone, template, .. } = &ctx.spec.machine_deployments[name.deployment];
+        let host = ctx.net.add_host(*zone, template.card_bytes_per_s);
+        store.machines.switched_on(id, host, node);
+        ctx.cloud.switched_on(ctx.cluster, name.deployment, ctx.now);
         state.switched_on.push((node, Kubelet::joining(node, host, name, ctx)));
         self.wait(id, given_up.max(ctx.now));
     }

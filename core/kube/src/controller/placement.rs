@@ -87,8 +87,12 @@ impl Assumed {
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
         let alone = Alone::new(demand, spec, store);
         let key = self.first_alone(&alone, from, store)?;
+        let workload = store.template(demand.workload, spec);
+        if ignores_others(workload, spec, store) {
+            return Some(key);
+        }
         let nodes = Nodes::new(store, self);
-        let company = LazyCell::new(|| company(store.template(demand.workload, spec), spec, store, &nodes));
+        let company = LazyCell::new(|| company(workload, spec, store, &nodes));
         let refusal = filter(demand, spec, store, &nodes, &company, &alone);
         let mut places = nodes.all.partition_point(|(own, _)| *own < key)..nodes.all.len();
         places
@@ -97,11 +101,42 @@ impl Assumed {
     }
 
     /// The first node from `from` on that would suit a pod, were there no others.
-    pub fn first_alone(&self, alone: &Alone<'_>, from: NodeKey, store: &Store) -> Option<NodeKey> {
+    fn first_alone(&self, alone: &Alone<'_>, from: NodeKey, store: &Store) -> Option<NodeKey> {
         let assumed = self.nodes.iter().map(|(key, node)| (*key, node)).filter(|(key, _)| *key >= from);
         // Most nodes are full, which is soon seen.
         let suits = |node: (NodeKey, &Node)| alone.leaves_room(node, self) && alone.refusal(node, self).is_none();
         store.nodes_from(from).chain(assumed).find(|node| suits(*node)).map(|(key, _)| key)
+    }
+}
+
+/// Where to begin to look for nodes for one pod after the other, by their filters: with more pods on the nodes it is never a node before.
+#[derive(Debug, Default)]
+pub struct Firsts<'a>(Vec<(Alone<'a>, Option<NodeKey>)>);
+
+impl<'a> Firsts<'a> {
+    /// The first node that would suit a pod, were there no others, but for those that `skipped` names, who are never fewer than before.
+    pub fn of(
+        &mut self,
+        demand: Demand,
+        assumed: &Assumed,
+        skipped: impl Fn(NodeKey) -> bool,
+        spec: &'a KubeClusterSpec,
+        store: &'a Store,
+    ) -> Option<NodeKey> {
+        let alone = Alone::new(demand, spec, store);
+        let place = self.0.iter().position(|(own, _)| *own == alone).unwrap_or_else(|| {
+            self.0.push((alone, Some(NodeKey(0))));
+            self.0.len() - 1
+        });
+        let (alone, first) = &mut self.0[place];
+        while let Some(from) = *first {
+            *first = assumed.first_alone(alone, from, store);
+            match *first {
+                Some(key) if skipped(key) => *first = Some(NodeKey(key.0 + 1)),
+                _ => break,
+            }
+        }
+        *first
     }
 }
 
@@ -165,14 +200,14 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
 
 /// The filters of a pod that look at a node alone: taints, node affinity, resources, volume limit, zone of the volume.
 #[derive(Clone, Debug)]
-pub struct Alone<'a> {
+struct Alone<'a> {
     workload: &'a Workload,
     claim: Option<Claim>,
 }
 
 impl<'a> Alone<'a> {
     /// Those of a pod.
-    pub fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
+    fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
         let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
         Self { workload: store.template(demand.workload, spec), claim }
     }
@@ -307,6 +342,15 @@ fn company<'a>(workload: &Workload, spec: &'a KubeClusterSpec, store: &'a Store,
     let others = store.templates_in(workload.namespace, spec).map(|(id, other)| (id, pod(other)));
     let counts = others.filter(|(_, other)| own.minds(other) || other.minds(&own));
     counts.map(|(id, pod)| Placed { pod, nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() }).collect()
+}
+
+/// Whether the filters of a workload's pods look at nodes alone, wherever other pods are.
+fn ignores_others(workload: &Workload, spec: &KubeClusterSpec, store: &Store) -> bool {
+    let own = pod(workload);
+    let mut others = store.templates_in(workload.namespace, spec).map(|(_, other)| other);
+    workload.spread.is_empty()
+        && own.affinity.is_empty()
+        && others.all(|other| other.pod_affinity.is_empty() || !pod(other).minds(&own))
 }
 
 /// A workload's pods, as far as their likes and dislikes go.

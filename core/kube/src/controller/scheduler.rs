@@ -43,6 +43,8 @@ struct Waiting {
 pub struct Scheduler {
     queue: BTreeSet<(Time, PodId)>,
     waiting: BTreeMap<PodId, Waiting>,
+    /// Why no node suits pods with these demands, as long as nothing changes that counts.
+    refused: BTreeMap<Demand, Reasons>,
     /// Pods placed so far, per workload: numbers of draws.
     placed: TiVec<WorkloadId, u64>,
     /// When it has time for another pod.
@@ -53,8 +55,8 @@ pub struct Scheduler {
 impl Scheduler {
     /// Nothing to do yet.
     fn new(workloads: usize) -> Self {
-        let (queue, waiting) = (BTreeSet::new(), BTreeMap::new());
-        Self { queue, waiting, placed: vec![0; workloads].into(), free: Time::ZERO, timer: Timer::new() }
+        let (queue, waiting, refused) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+        Self { queue, waiting, refused, placed: vec![0; workloads].into(), free: Time::ZERO, timer: Timer::new() }
     }
 
     /// Hears of a new pod at `at`.
@@ -81,6 +83,7 @@ impl Scheduler {
         if helps_nobody(change) {
             return;
         }
+        self.refused.clear();
         let helped = |id: PodId, waiting: &Waiting| {
             let workload = |id| Some(store.template(store.pod(id)?.name.workload, spec));
             workload(id).is_some_and(|workload| may_help(change, waiting.reasons, workload, spec, store))
@@ -105,7 +108,11 @@ impl Scheduler {
         self.free = ctx.now + ctx.spec.timers.scheduling;
         debug_assert!(due <= ctx.now, "{id:?} is due at {due:?} only");
         let waiting = self.waiting.remove(&id).expect("what is queued waits");
-        let Err(reasons) = self.try_place(id, store, ctx) else { return };
+        let demand = Demand::of(store.pod(id).expect("a pod that waits is there"), store);
+        let refused = self.refused.get(&demand).copied();
+        let result = refused.map_or_else(|| self.try_place(id, store, ctx), Err);
+        let Err(reasons) = result else { return };
+        self.refused.insert(demand, reasons);
         self.wait(id, Waiting { due: ctx.now + PATIENCE, refusals: waiting.refusals + 1, refused: ctx.now, reasons });
         store.mark_unschedulable(id, reasons, ctx);
     }
@@ -137,6 +144,7 @@ impl Scheduler {
     fn begin(&mut self, store: &Store, at: Time) {
         self.queue.clear();
         self.waiting.clear();
+        self.refused.clear();
         for id in store.pods().filter(|(_, pod)| pod.node.is_none()).map(|(id, _)| id) {
             self.add(id, at);
         }

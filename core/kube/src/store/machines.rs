@@ -9,12 +9,13 @@ use crate::record::{KubeRecord, MachineFact};
 use crate::spec::KubeClusterSpec;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::Time;
-use zonefall_network::Network;
+use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiVec};
 
 #[derive(Clone, Debug)]
 struct Deployment {
     desired: u32,
+    machines: BTreeSet<MachineId>,
     /// The oldest first; the last is the current one.
     sets: Vec<MachineSet>,
     /// Roll-outs so far: numbers of draws.
@@ -27,6 +28,8 @@ struct Deployment {
 #[derive(Clone, Debug)]
 pub struct MachineTables {
     machines: BTreeMap<MachineId, Machine>,
+    /// Which of them is a node, or is to be it.
+    by_node: BTreeMap<NodeKey, MachineId>,
     deployments: TiVec<MachineDeploymentId, Deployment>,
     made: u32,
     touched: BTreeSet<MachineDeploymentId>,
@@ -46,13 +49,14 @@ impl MachineTables {
             let (desired, template) = (names.clone().count() as u32, names.map(|name| name.template).next());
             let drawn = || ctx.draws(Purpose::Suffix, NAMES | u32::from(deployment.0)).draw(0).word() as u32;
             let sets = vec![MachineSet { template: template.unwrap_or_else(drawn), desired }];
-            Deployment { desired, sets, rolled: 0, names: 0, changed: Time::ZERO }
+            Deployment { desired, machines: BTreeSet::new(), sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
         let deployments = spec.machine_deployments.keys().map(state).collect();
-        let mut tables = Self { machines: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
+        let mut tables = Self { machines: BTreeMap::new(), by_node: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
         for (key, node) in spec.nodes.iter_enumerated() {
             if let Some(name) = node.machine.filter(|_| spec.manages_machines()) {
-                tables.insert(name, Phase::Running, Vm::Running(Network::host_of(node.node), key), ctx.now);
+                let id = tables.insert(name, Phase::Running, Vm::Absent, ctx.now);
+                tables.switched_on(id, Network::host_of(node.node), key);
             }
         }
         tables
@@ -63,6 +67,7 @@ impl MachineTables {
         self.made += 1;
         let (unready, deletion) = (None, Deletion::Status);
         let (surplus, exhausted) = (false, false);
+        self.deployments[name.deployment].machines.insert(id);
         self.machines.insert(id, Machine { name, phase, since: now, created: now, vm, unready, deletion, surplus, exhausted });
         id
     }
@@ -84,12 +89,18 @@ impl MachineTables {
 
     /// The machines of a machine deployment, oldest first.
     pub fn of(&self, deployment: MachineDeploymentId) -> impl Iterator<Item = (MachineId, &Machine)> {
-        self.machines().filter(move |(_, machine)| machine.name.deployment == deployment)
+        self.deployments[deployment].machines.iter().map(|id| (*id, &self.machines[id]))
     }
 
     /// The machine that is a node.
     pub fn of_node(&self, node: NodeKey) -> Option<MachineId> {
-        self.machines().find(|(_, machine)| machine.node() == Some(node)).map(|(id, _)| id)
+        self.by_node.get(&node).copied()
+    }
+
+    /// A machine is there, and is to be a node.
+    pub fn switched_on(&mut self, id: MachineId, host: HostId, node: NodeKey) {
+        self.get_mut(id).vm = Vm::Running(host, node);
+        self.by_node.insert(node, id);
     }
 
     /// Machines wanted.
@@ -174,6 +185,10 @@ impl MachineTables {
     /// A machine goes.
     pub fn remove(&mut self, id: MachineId, ctx: &mut ClusterCtx<'_>) {
         let machine = self.machines.remove(&id).expect("who removes a machine has it");
+        if let Some(node) = machine.node() {
+            self.by_node.remove(&node);
+        }
+        self.deployments[machine.name.deployment].machines.remove(&id);
         ctx.record(KubeRecord::Machine(machine.name, MachineFact::Removed));
         self.touch(machine.name.deployment, ctx.now);
     }
