@@ -95,12 +95,14 @@ impl Balancer {
         Self { id, nodes, is_local, targets, hosts, registered, others, faults, bandwidth, queues, waits, runs }
     }
 
-    /// Its targets are to be these; those that have come (`true`) or gone. None while its list of targets is stale.
+    /// Its targets are to be these; those that have come (`true`) or gone. None while its list of targets is stale. One that is removed has none,
+    /// and when it is created again all are new to it.
     pub(crate) fn register(&mut self, keys: &[u32]) -> Vec<(u32, bool)> {
-        if self.is_stale() {
+        let is_removed = !self.is_local && self.refuses();
+        if !is_removed && self.is_stale() && !self.registered.is_empty() {
             return Vec::new();
         }
-        let wanted: BTreeSet<u32> = keys.iter().copied().collect();
+        let wanted: BTreeSet<u32> = keys.iter().copied().filter(|_| !is_removed).collect();
         let changed: Vec<(u32, bool)> =
             self.registered.symmetric_difference(&wanted).map(|key| (*key, wanted.contains(key))).collect();
         for ((_, key), target) in &mut self.targets {

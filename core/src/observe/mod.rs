@@ -50,6 +50,7 @@ pub mod windows;
 
 use std::sync::Arc;
 
+use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
 use crate::kube::record::{KubeRecord, MachineFact, NodeFact};
@@ -156,7 +157,10 @@ impl Observer for Observers {
             self.story.record(at, record);
             return;
         }
-        if let Record::Access(..) = record {
+        if let Record::Access(_, fact) = record {
+            if let AccessRecord::Target { .. } | AccessRecord::Registered { .. } = fact {
+                self.availability.record(at, record);
+            }
             self.access.record(at, record);
             self.story.record(at, record);
             return;

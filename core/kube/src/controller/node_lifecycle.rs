@@ -315,8 +315,17 @@ impl Lifecycle {
 
     /// The look at which a node's grace period is over, unless it sees another renewal by then.
     fn expiry(&self, key: NodeKey, kubelet: &Kubelet, ctx: &ClusterCtx<'_>) -> Option<Time> {
-        let health = self.health[&key].seeing(kubelet.last_renewal(ctx.now), self.checks, self.since, ctx);
-        let check = self.checks.at_or_after(health.probe + ctx.spec.timers.monitor_grace).max(self.checks.after(ctx.now));
+        let after = |health: Health| {
+            self.checks.at_or_after(health.probe + ctx.spec.timers.monitor_grace).max(self.checks.after(ctx.now))
+        };
+        let mut health = self.health[&key];
+        // One that is on its way may come too late.
+        for renewal in [kubelet.last_renewal(ctx.now - ctx.latency), kubelet.last_renewal(ctx.now)] {
+            if renewal + ctx.latency <= after(health) {
+                health = health.seeing(renewal, self.checks, self.since, ctx);
+            }
+        }
+        let check = after(health);
         let seen = kubelet.next_renewal(ctx.now).is_some_and(|renewal| renewal + ctx.latency <= check);
         (!seen).then_some(check)
     }

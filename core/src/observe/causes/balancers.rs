@@ -8,30 +8,32 @@ use crate::ids::BalancerId;
 use crate::kernel::time::Time;
 use crate::scenario::{ActiveFault, Hit, text};
 
-/// By load balancer, node of it and target: from when to when the node found the target unhealthy, the last time.
+/// By load balancer, node of it and target: from when to when the node found the target unhealthy, each time. (Causes are told when an outage
+/// is over.)
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), (Time, Option<Time>)>);
+pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), Vec<(Time, Option<Time>)>>);
 
 impl Unhealthy {
     /// A node has found a target in another state.
     pub(super) fn set(&mut self, at: Time, key: (BalancerId, u16, u32), health: Health) {
         if health == Health::Unhealthy {
-            self.0.insert(key, (at, None));
-        } else if let Some((_, to)) = self.0.get_mut(&key) {
-            *to = Some(at);
+            self.0.entry(key).or_default().push((at, None));
+        } else if let Some((_, to)) = self.0.get_mut(&key).and_then(|spans| spans.last_mut()) {
+            *to = to.or(Some(at));
         }
     }
 
     /// A target is new, or none any more.
     pub(super) fn forget(&mut self, at: Time, balancer: BalancerId, target: u32) {
         let of = self.0.iter_mut().filter(|((own, _, key), _)| (*own, *key) == (balancer, target));
-        of.for_each(|(_, (_, to))| *to = to.or(Some(at)));
+        of.filter_map(|(_, spans)| spans.last_mut()).for_each(|(_, to)| *to = to.or(Some(at)));
     }
 
     /// Targets that some node of a load balancer found unhealthy at a time.
     fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        let spans = self.0.iter().filter(|((of, ..), (from, to))| *of == balancer && *from <= at && to.is_none_or(|to| at < to));
-        let mut targets: Vec<u32> = spans.map(|((.., target), _)| *target).collect();
+        let covers = |(from, to): &(Time, Option<Time>)| *from <= at && to.is_none_or(|to| at < to);
+        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(covers));
+        let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
         targets.sort_unstable();
         targets.dedup();
         targets
