@@ -79,12 +79,8 @@ fn nodes(pods_per_node: u32) -> Value {
     const REPLICAS: u32 = 100;
     let zones = ["za", "zb", "zc"];
     let names: Vec<String> = (0..500 * pods_per_node / REPLICAS).map(|k| format!("app-{k}")).collect();
-    let workload = |name: &String| {
-        json!({"name": name, "kind": "deployment", "replicas": REPLICAS, "cpu": 7.5 / f64::from(pods_per_node), "memory": "1GiB"})
-    };
-    let scale = |hour: u32, name: &String, replicas: u32| {
-        json!({"at": format!("{hour}h"), "scale_workload": {"cluster": "c", "workload": name, "replicas": replicas}})
-    };
+    let workload = |name: &String| json!({"name": name, "kind": "deployment", "replicas": REPLICAS, "cpu": 7.5 / f64::from(pods_per_node), "memory": "1GiB"});
+    let scale = |hour: u32, name: &String, replicas: u32| json!({"at": format!("{hour}h"), "scale_workload": {"cluster": "c", "workload": name, "replicas": replicas}});
     let growing = || names.iter().step_by(2);
     let day = |day: u32| {
         let up = growing().map(move |name| scale(24 * day + 8, name, REPLICAS * 6 / 5));

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{
-    AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DrainReport, FailbackReport, MigrationReport,
-    NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, QuorumLossReport, Report, RolloutReport, ServiceReport,
+    AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
+    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, QuorumLossReport, Report, RolloutReport,
+    ServiceReport,
 };
 use zonefall_core::scenario::text;
 
@@ -22,6 +23,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Rollouts", rollouts(report, page)),
         titled("Quorum losses of replicated stores", quorum_losses(report, page)),
         titled("Budgets of evictions", budgets(report, page)),
+        titled("Disks by name", disks(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
         titled("Clients of API servers", access(report, page)),
@@ -175,6 +177,18 @@ fn budgets(report: &Report, page: &Page) -> String {
     let head =
         ["cluster", "budget", "kind", "granted", "refused", "most pods", "most zones", "several zones for", "a second zone"];
     table(page, head, report.budgets.iter().map(row).collect(), &[3, 4, 5, 6, 7])
+}
+
+fn disks(report: &Report, page: &Page) -> String {
+    let list = |zones: &[String]| if zones.is_empty() { "-".to_owned() } else { zones.join(", then ") };
+    let row = |of: &DiskReport| {
+        let label = of.labelled.clone().unwrap_or_else(|| of.label.replace('_', " "));
+        let numbers = [of.calls, of.attach_failed].map(|number| number.to_string());
+        let names = [of.cluster.clone(), of.component.clone(), of.disk.clone(), of.zones.join(", "), label, list(&of.used)];
+        names.into_iter().chain(numbers).collect()
+    };
+    let head = ["cluster", "component", "disk", "there in", "zone label", "used in", "calls", "not attached"];
+    table(page, head, report.disks.iter().map(row).collect(), &[6, 7])
 }
 
 fn migrations(report: &Report, page: &Page) -> String {

@@ -228,6 +228,7 @@ impl Run {
             node_pools: kube.node_pools(now),
             rollouts: kube.rollouts(now),
             budgets: kube.budgets(now),
+            disks: kube.disks.rows(),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),
             failback: failback(
                 self.simulation.kube_clusters(),

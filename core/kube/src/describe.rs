@@ -49,6 +49,9 @@ impl KubeRecord {
                     PodFact::VolumeAttached(node) => {
                         format!("{name}'s volume is attached to {}", node_name(node, cluster, scenario))
                     }
+                    PodFact::AttachFailed(node) => {
+                        format!("{name}'s volume cannot be attached to {}: it is not there", node_name(node, cluster, scenario))
+                    }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is force-detached"),
                     PodFact::VolumeDiscarded => format!("{name}'s volume is deleted"),
@@ -200,6 +203,7 @@ impl Reason {
             Self::ExistingAntiAffinity => "the anti-affinity of existing pods is not satisfied",
             Self::NoNodes => "there are no nodes",
             Self::NoNodesInVolumeZone => "there are no nodes in the zone of its volume",
+            Self::UnboundClaim => "its claim has no volume",
         }
     }
 
@@ -216,6 +220,7 @@ impl Reason {
             Self::PodAntiAffinity => "node(s) didn't match pod anti-affinity rules",
             Self::ExistingAntiAffinity => "node(s) didn't satisfy existing pods anti-affinity rules",
             Self::NoNodes => "no nodes available to schedule pods",
+            Self::UnboundClaim => "pod has unbound immediate PersistentVolumeClaims",
         }
     }
 }
@@ -265,6 +270,8 @@ impl KubeEvent {
             Self::Message { controller: place, message } => {
                 cluster.controller(place).map_or("", |controller| controller.describe_message(message)).to_owned()
             }
+            Self::MachineAsked { .. } => "the cloud is asked again for a machine".to_owned(),
+            Self::MachineMade { .. } => "a machine that an operator added is there".to_owned(),
             Self::Drain(key) => format!("the drain of {} continues", node(key)),
             Self::Renew { node: key, .. } => format!("the kubelet of {} renews its lease", node(key)),
             Self::Booted { node: key, .. } => format!("the kubelet of {} starts after a boot", node(key)),

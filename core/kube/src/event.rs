@@ -2,7 +2,7 @@
 
 use crate::spec::Component;
 use zonefall_kernel::timer::Generation;
-use zonefall_scenario::ids::{NodeKey, PodId};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId};
 
 /// An event of one cluster. Controllers are named by their place in the table.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,20 @@ pub enum KubeEvent {
         component: Component,
         /// Generation of the timer.
         generation: Generation,
+    },
+    /// The cloud is asked again for a machine that an operator adds.
+    MachineAsked {
+        /// Its machine deployment.
+        deployment: MachineDeploymentId,
+        /// Its number among those of its machine deployment.
+        number: u32,
+    },
+    /// A machine that an operator adds is there.
+    MachineMade {
+        /// Its machine deployment.
+        deployment: MachineDeploymentId,
+        /// Its number among those of its machine deployment.
+        number: u32,
     },
     /// An operator evicts the pods of a node that are left.
     Drain(NodeKey),

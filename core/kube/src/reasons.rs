@@ -10,9 +10,14 @@ pub struct Reasons {
     counts: [u16; Reason::FILTERS.len()],
     /// No node is in the zone of the pod's volume.
     homeless: bool,
+    /// The pod's claim is not bound, and is not to wait for the pod: no node was looked at.
+    unbound: bool,
 }
 
 impl Reasons {
+    /// The pod's claim has no volume.
+    pub const UNBOUND_CLAIM: Self = Self { counts: [0; Reason::FILTERS.len()], homeless: false, unbound: true };
+
     /// Whether some node fails this filter first.
     pub fn has(self, reason: Reason) -> bool {
         self.counts().any(|(own, count)| own == reason && count > 0)
@@ -23,6 +28,7 @@ impl Reasons {
         match self.counts().filter(|(_, count)| *count > 0).last() {
             Some((Reason::VolumeZone, _)) if self.homeless => Reason::NoNodesInVolumeZone,
             Some((reason, _)) => reason,
+            None if self.unbound => Reason::UnboundClaim,
             None => Reason::NoNodes,
         }
     }
@@ -55,7 +61,7 @@ impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: u32 = self.counts.iter().map(|count| u32::from(*count)).sum();
         if all == 0 {
-            return f.write_str(Reason::NoNodes.event());
+            return f.write_str(self.last().event());
         }
         write!(f, "0/{all} nodes are available")?;
         for (k, (reason, count)) in self.counts().filter(|(_, count)| *count > 0).enumerate() {

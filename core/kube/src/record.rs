@@ -293,6 +293,8 @@ pub enum PodFact {
     TaintEvicted,
     /// The pod garbage collector deletes it: its node no longer exists.
     GarbageCollected,
+    /// Its volume is not where this node could attach it (`FailedAttachVolume`): it is tried again and again.
+    AttachFailed(NodeName),
     /// It was made of this revision; told of workloads whose revisions differ by more than their number.
     Revision(u32),
 }
@@ -316,6 +318,7 @@ traced! {
         Revision(number) = 14,
         TaintEvicted = 15,
         GarbageCollected = 16,
+        AttachFailed(node) = 17,
     }
 }
 
@@ -410,6 +413,8 @@ pub enum Reason {
     NoNodes,
     /// There is no node in the zone of its volume.
     NoNodesInVolumeZone,
+    /// Its claim has no volume.
+    UnboundClaim,
 }
 
 traced! {
@@ -425,6 +430,7 @@ traced! {
         ExistingAntiAffinity = 8,
         NoNodes = 9,
         NoNodesInVolumeZone = 10,
+        UnboundClaim = 11,
     }
 }
 

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 60] = bundle![
+static BUNDLED: [Bundled; 64] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -72,6 +72,10 @@ static BUNDLED: [Bundled; 60] = bundle![
     "scale-down",
     "kube-proxy-cross-zone",
     "selector-spread",
+    "volume-binding",
+    "volume-names",
+    "add-zone",
+    "master-zone-lost",
     "zone-aware-update",
     "two-zones-drained",
     "rollback-order",

@@ -135,6 +135,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
             let over = match fact {
                 PodFact::OrphanedContainer(orphaned) => !orphaned,
                 PodFact::Unschedulable(_)
+                | PodFact::AttachFailed(_)
                 | PodFact::VolumeDetached { forced: true }
                 | PodFact::Evicted(false)
                 | PodFact::SeveralBudgets

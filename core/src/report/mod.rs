@@ -10,6 +10,7 @@ mod close_up;
 mod cluster;
 mod cost;
 mod cost_tables;
+mod disks;
 mod kube;
 mod node_pools;
 mod pending;
@@ -28,6 +29,7 @@ pub use close_up::*;
 pub use cluster::*;
 pub use cost::*;
 pub use cost_tables::{CostSplit, TOLERANCE_NOTE, ToleranceTable};
+pub use disks::*;
 pub use kube::*;
 pub use node_pools::*;
 pub use pending::*;
@@ -128,6 +130,9 @@ pub struct Report {
     /// What budgets of clusters without Gardener let evictions do, cluster by cluster. Not in JSON where there are none.
     #[serde(default)]
     pub budgets: Vec<BudgetReport>,
+    /// Disks that pods use by name. Not in JSON where there are none.
+    #[serde(default)]
+    pub disks: Vec<DiskReport>,
     /// Outages as clients of the API saw them, in clusters with `api_access`. Not in JSON where there are none.
     #[serde(default)]
     pub access: Vec<AccessReport>,
@@ -340,6 +345,7 @@ impl Report {
                 ("node_pools", self.node_pools.is_empty()),
                 ("rollouts", self.rollouts.is_empty()),
                 ("budgets", self.budgets.is_empty()),
+                ("disks", self.disks.is_empty()),
                 ("access", self.access.is_empty()),
                 ("failback", self.failback.is_empty()),
                 ("cost", self.bill.is_none()),

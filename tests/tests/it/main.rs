@@ -13,6 +13,7 @@ mod measurements;
 mod modes;
 mod old_names;
 mod oracles;
+mod over_zones;
 mod portable;
 mod replications;
 mod runs;

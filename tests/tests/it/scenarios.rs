@@ -37,6 +37,23 @@ fn smaller(file: &Bundled) -> String {
     json.to_string()
 }
 
+/// GEP-20's published machines: they keep their phases however the autoscaler sizes groups, and though it takes nodes away.
+#[test]
+fn published_machines_keep_their_phases_with_the_whole_autoscaler() {
+    let file = bundled().iter().find(|file| file.name == "eu-west-1a-outage").expect("the scenario is bundled");
+    for sizing in ["static", "lax_greedy", "backward_compatible"] {
+        let mut json: Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+        json["seeds"][0]["controllers"] = json!({"cluster_autoscaler": {"sizing": sizing, "scale_down": {}}});
+        let scenario = Arc::new(Scenario::from_json(&json.to_string()).expect("it is a scenario still"));
+        let mut report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+        report.judge(&scenario);
+        let of_machines = report.expectations.iter().filter(|expectation| expectation.that.contains("machines"));
+        assert!(of_machines.count() >= 12, "the story expects something of each published machine");
+        let failed: Vec<_> = report.expectations.iter().filter(|expectation| !expectation.ok).collect();
+        assert!(failed.is_empty(), "{sizing}: {failed:?}");
+    }
+}
+
 /// Expectations that any run meets would say nothing: each story is broken in one place, and the expectation that tells of it fails.
 #[test]
 fn a_story_that_breaks_fails_its_expectations() {
@@ -214,6 +231,13 @@ fn a_story_that_breaks_fails_its_expectations() {
     // The zone of the other shoot fails; the zone is back before anybody looks.
     check("capacity", "/faults/0/zone", json!("az-2"), &["api.shoot--garden--survives-a-node.write_unavailable_s"]);
     check("capacity", "/faults/0/for", json!("5m"), &["count(observed[at=24m].pods[owner=etcd-main][phase=Pending])"]);
+    let [bound, late] = ["count(observed[0].pods[cluster=full-at-once][owner=db][phase=Pending])", "wait_for_first_consumer"];
+    check("volume-binding", "/clusters/0/workloads/1/volume_binding", json!(late), &[bound]);
+    check("volume-names", "/clusters/1/disk_lookup", json!("one_zone"), &["disks[cluster=all-zones][0].label"]);
+    let by_descheduler = ["count(observed[3].pods[owner=web][zone=zb])", "count(recovery[why=deleted])"];
+    check("add-zone", "/operations/2/deschedule/schedule_anyway", json!(false), &by_descheduler);
+    let masters = json!({"zones": ["za", "zb", "zc"], "replicas": 3});
+    check("master-zone-lost", "/clusters/0/control_plane", masters, &["api.one-master.read_unavailable_s"]);
     check("plain-cluster", "/faults/0/for", json!("100m"), &["recovery[pod=db-0].ready_s"]);
     check("plain-cluster", "/operations/0/drain_node/node", json!("worker-c1"), &["pods[name=db-1].node"]);
     let longest = |cluster: &str, clients: &str| format!("access[cluster={cluster}][clients={clients}].longest_s");

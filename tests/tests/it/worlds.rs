@@ -144,7 +144,7 @@ fn clients_of_load_balancers_in_generated_worlds_break_no_invariant() {
 }
 
 /// Runs a world in both modes: no invariant breaks, each outage has a cause, and the reports are equal. The events that fast-forward saves.
-fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
+pub(super) fn judge(scenario: &Arc<Scenario>) -> Result<u64, String> {
     let report =
         |stepping| -> Report { run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {}) };
     let [fast, mut full] = [Stepping::FastForward, Stepping::EveryEvent].map(report);

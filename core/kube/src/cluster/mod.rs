@@ -9,20 +9,20 @@ use crate::api::Api;
 use crate::control::{ApiServerHold, Control};
 use crate::controller::daemon::DaemonSets;
 use crate::controller::disruption::Budgets;
-use crate::controller::drain;
 use crate::controller::endpoint_slices::EndpointSlices;
 use crate::controller::endpoints::Endpoints;
 use crate::controller::replicas::ReplicaSets;
 use crate::controller::scheduler::Scheduler;
 use crate::controller::stateful::StatefulSets;
 use crate::controller::{Controller, Factory, State};
+use crate::controller::{add_nodes, descheduler, drain};
 use crate::ctx::{ApiClient, ClusterCtx, ProcessChange, ProcessStatus};
 use crate::event::KubeEvent;
 use crate::kubelet::Kubelet;
 use crate::name::PodName;
 use crate::record::{KubeRecord, Verb};
 use crate::spec::taints::Effect;
-use crate::spec::{Component, Kind, Task, Workload};
+use crate::spec::{Component, Kind, NodesAdded, Task, Workload};
 use crate::store::{Change, Store};
 use work_queue::Slot;
 use zonefall_network::HostId;
@@ -91,6 +91,12 @@ impl KubeCluster {
             self.open[component as usize] = self.gate(component).is_some();
         }
         self.access_changed(ctx);
+        // Of these some are where no node can attach them.
+        for (workload, _) in ctx.spec.workloads.iter_enumerated().filter(|(_, workload)| workload.uses_disk()) {
+            for name in self.state.store.claims_of(workload) {
+                self.state.store.note(Change::Volume(name));
+            }
+        }
         self.finish(ctx);
     }
 
@@ -229,6 +235,8 @@ impl KubeCluster {
                 self.access_changed(ctx);
             }
             KubeEvent::Election { .. } => self.control.handle(event, ctx),
+            KubeEvent::MachineAsked { deployment, number } => add_nodes::ask(deployment, number, ctx),
+            KubeEvent::MachineMade { deployment, number } => add_nodes::switch_on(deployment, number, &mut self.state, ctx),
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
         }
         self.finish(ctx);
@@ -250,6 +258,8 @@ impl KubeCluster {
         let is_refused = match task {
             Task::RollBackComponent(workload) | Task::PauseRollout(workload) => store.revisions(workload).is_paused(),
             Task::ResumeRollout(workload) => !store.revisions(workload).is_paused(),
+            // Nothing can be read, or nothing evicted.
+            Task::Deschedule(_) => !self.control.api.is_up(Verb::Write),
             _ => false,
         };
         if is_refused {
@@ -270,6 +280,10 @@ impl KubeCluster {
                 self.access_changed(ctx);
             }
             Task::ScaleWorkload(scale) => store.set_desired(scale.workload, scale.replicas),
+            Task::AddNodes(NodesAdded { deployment, count }) => {
+                (0..count).for_each(|number| add_nodes::ask(deployment, number, ctx));
+            }
+            Task::Deschedule(schedule_anyway) => drop(descheduler::run(schedule_anyway, store, ctx)),
         }
         self.finish(ctx);
     }

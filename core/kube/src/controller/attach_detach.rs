@@ -18,7 +18,7 @@ use crate::claim::Attachment;
 use crate::ctx::ClusterCtx;
 use crate::kubelet::MAX_JITTER;
 use crate::name::{PodName, PodTag};
-use crate::record::Ready;
+use crate::record::{KubeRecord, PodFact, Ready};
 use crate::store::Store;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
@@ -106,7 +106,14 @@ impl Volumes {
         if ctx.now < wait.not_before {
             return;
         }
-        if ctx.cloud.attaches(home).is_ok() {
+        let elsewhere = match then {
+            Attachment::Attaching(node) if !store.is_within_reach(name, node, ctx) => Some(store.node(node).name),
+            _ => None,
+        };
+        if let Some(node) = elsewhere.filter(|_| wait.refusals == 0) {
+            ctx.record(KubeRecord::Pod(name, PodFact::AttachFailed(node)));
+        }
+        if elsewhere.is_none() && ctx.cloud.attaches(home).is_ok() {
             *wait = Wait::NONE;
             store.set_attachment(name, then, ctx);
             self.expect(name, takes, ctx);

@@ -54,34 +54,39 @@ impl Descheduler {
     }
 
     fn check(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let evicted = self.violating(store, ctx);
-        self.unsettled = !evicted.is_empty();
-        for id in evicted {
-            // A budget that is spent refuses: the next check tries again.
-            evict(id, store, ctx).ok();
-        }
+        self.unsettled = run(self.options.schedule_anyway, store, ctx);
     }
+}
 
-    /// Pods to evict.
-    fn violating(&self, store: &Store, ctx: &ClusterCtx<'_>) -> BTreeSet<PodId> {
-        let mut found = BTreeSet::new();
-        let mut seen: Vec<(Symbol, &Constraint)> = Vec::new();
-        for workload in &ctx.spec.workloads {
-            let soft = workload.prefers.iter().filter(|_| self.options.schedule_anyway);
-            for constraint in workload.spread.iter().chain(soft) {
-                // Workloads that say the same of one namespace are judged once.
-                if !constraint.per_rollout && seen.contains(&(workload.namespace, constraint)) {
-                    continue;
-                }
-                seen.push((workload.namespace, constraint));
-                for domains in domains(workload, constraint, store, ctx.spec) {
-                    let fits = |id: PodId| moves_away(id, constraint.key, store, ctx);
-                    found.extend(excess(domains.into_values().collect(), constraint.max_skew).into_iter().filter(|id| fits(*id)));
-                }
+/// Evicts the pods that violate their constraints; whether there are any. With `schedule_anyway` preferences count, too.
+pub fn run(schedule_anyway: bool, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+    let evicted = violating(schedule_anyway, store, ctx);
+    for id in &evicted {
+        // A budget that is spent refuses: the next run tries again.
+        evict(*id, store, ctx).ok();
+    }
+    !evicted.is_empty()
+}
+
+/// Pods to evict.
+fn violating(schedule_anyway: bool, store: &Store, ctx: &ClusterCtx<'_>) -> BTreeSet<PodId> {
+    let mut found = BTreeSet::new();
+    let mut seen: Vec<(Symbol, &Constraint)> = Vec::new();
+    for workload in &ctx.spec.workloads {
+        let soft = workload.prefers.iter().filter(|_| schedule_anyway);
+        for constraint in workload.spread.iter().chain(soft) {
+            // Workloads that say the same of one namespace are judged once.
+            if !constraint.per_rollout && seen.contains(&(workload.namespace, constraint)) {
+                continue;
+            }
+            seen.push((workload.namespace, constraint));
+            for domains in domains(workload, constraint, store, ctx.spec) {
+                let fits = |id: PodId| moves_away(id, constraint.key, store, ctx);
+                found.extend(excess(domains.into_values().collect(), constraint.max_skew).into_iter().filter(|id| fits(*id)));
             }
         }
-        found
     }
+    found
 }
 
 /// The pods that a constraint of a workload counts, by domain: once, or once for each revision of its own.

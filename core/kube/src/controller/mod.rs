@@ -9,10 +9,11 @@
 //! ([`cluster`](super::cluster)). A line in [`CONTROLLERS`] registers it. The order is behaviour: at one instant controllers are notified,
 //! armed and listed in it.
 
+pub mod add_nodes;
 pub mod attach_detach;
 mod availability;
 pub mod daemon;
-mod descheduler;
+pub mod descheduler;
 pub mod disruption;
 pub mod drain;
 pub mod endpoint_slices;

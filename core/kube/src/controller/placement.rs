@@ -11,10 +11,10 @@ use crate::rule::labels::{Selector, Symbol};
 use crate::rule::resources::{balanced, least_allocated};
 use crate::rule::selector_spread::{self, Candidate};
 use crate::rule::spread::{self, Constraint, Incoming, SchedulerNode, SchedulerPod};
-use crate::rule::volume_zone::{Claim, Volume};
+use crate::rule::volume_zone::{Claim, Class, Volume};
 use crate::rule::{taints, volume_zone};
 use crate::spec::controllers::DefaultSpreading;
-use crate::spec::{Kind, KubeClusterSpec, Resources, Workload};
+use crate::spec::{Kind, KubeClusterSpec, Resources, VolumeTemplate, Workload};
 use crate::store::{Node, Pod as PodObject, Store};
 use zonefall_kernel::rng::Draw;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
@@ -44,6 +44,9 @@ impl Demand {
 /// Why no node passes them.
 pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
     let workload = store.template(demand.workload, spec);
+    if workload.volume.is_some_and(|volume| volume.is_refused()) {
+        return Err(Reasons::UNBOUND_CLAIM);
+    }
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let company = LazyCell::new(|| company(workload, spec, store, &nodes));
@@ -208,8 +211,10 @@ struct Alone<'a> {
 impl<'a> Alone<'a> {
     /// Those of a pod.
     fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
-        let claim = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
-        Self { workload: store.template(demand.workload, spec), claim }
+        let workload = store.template(demand.workload, spec);
+        let bound = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
+        let refused = workload.volume.filter(VolumeTemplate::is_refused).map(|_| Claim::Unbound(Class::Immediate));
+        Self { workload, claim: bound.or(refused) }
     }
 
     /// Whether the pod fits beside what is on a node.

@@ -23,6 +23,19 @@ pub fn admits(volume: &Volume, node: &Labels) -> bool {
     })
 }
 
+/// Which of the zones with nodes, in order of their names, the volume of a `StatefulSet`'s pod is made in where it is bound before its pod is:
+/// they take turns, beginning anywhere (`pkg/volume/util`, `ChooseZoneForVolume`). There is one zone at least.
+pub fn choose(zones: usize, stateful_set: &str, ordinal: u32) -> usize {
+    // Of the claim's name `<volume>-<StatefulSet>-<ordinal>` the part before the ordinal counts, as far as it has no dash.
+    let base = stateful_set.rsplit('-').next().unwrap_or_default();
+    (fnv1(base).wrapping_add(ordinal) as usize) % zones
+}
+
+/// The hash FNV-1 of 32 bits (`hash/fnv`, `New32`).
+fn fnv1(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash: u32, byte| hash.wrapping_mul(0x0100_0193) ^ u32::from(byte))
+}
+
 /// What the filter says of a pod's claims on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -48,4 +61,18 @@ pub fn filter(claims: &[Claim], node: &Labels) -> Verdict {
         (Verdict::Fits, _) | (_, Verdict::Fits) => Verdict::Fits,
         _ => Verdict::Skip,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vectors of the hash's authors (Fowler, Noll, Vo: draft-eastlake-fnv, `test_fnv.c`).
+    #[test]
+    fn volumes_of_a_stateful_set_take_turns_over_the_zones() {
+        assert_eq!([fnv1(""), fnv1("a"), fnv1("foobar")], [0x811c_9dc5, 0x050c_5d7e, 0x31f0_b262]);
+        let first = choose(3, "db", 0);
+        assert_eq!([1, 2, 3, 4].map(|ordinal| choose(3, "db", ordinal)), [1, 2, 0, 1].map(|k| (first + k) % 3));
+        assert_eq!(choose(5, "team-a-db", 2), choose(5, "db", 2), "only what follows the last dash counts");
+    }
 }

@@ -5,12 +5,57 @@ use crate::claim::{Attachment, Claim};
 use crate::ctx::ClusterCtx;
 use crate::name::{PodName, PodTag};
 use crate::record::{KubeRecord, PodFact};
-use zonefall_scenario::ids::{NodeKey, WorkloadId};
+use crate::rule::labels::Symbol;
+use crate::rule::volume_zone;
+use crate::spec::VolumeTemplate;
+use crate::spec::volume::Binding;
+use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
 
 impl Store {
     /// The claim of a pod, if it has one that is bound.
     pub fn claim(&self, name: PodName) -> Option<&Claim> {
         self.claims.get(&name)
+    }
+
+    /// The claim of a new pod, as far as it does not wait for the pod's node.
+    pub(super) fn claim_early(&mut self, name: PodName, ctx: &ClusterCtx<'_>) {
+        let workload = &ctx.spec.workloads[name.workload];
+        let (Some(volume), PodTag::Ordinal(ordinal)) = (workload.volume, name.tag) else { return };
+        let home = match volume.binding {
+            Binding::FirstConsumer => None,
+            Binding::Disk(mount) => mount.zone(),
+            Binding::Immediate => {
+                let has_nodes = |zone: &ZoneId| self.nodes.values().any(|node| node.zone == *zone);
+                let zones = ctx.spec.disks.zones.iter().map(|(zone, _)| *zone).filter(has_nodes).collect::<Vec<_>>();
+                (!zones.is_empty()).then(|| zones[volume_zone::choose(zones.len(), &workload.name, ordinal)])
+            }
+        };
+        if let Some(home) = home {
+            let zone = ctx.spec.disks.label(home);
+            let (attachment, deleted, mounted) = (Attachment::Free, false, None);
+            self.claims.entry(name).or_insert(Claim { zone, home, attachment, deleted, mounted });
+        }
+    }
+
+    /// The claim of a pod that was given a node: what is bound to no zone yet is bound to that of the node.
+    pub(super) fn claim_on(&mut self, name: PodName, volume: VolumeTemplate, (zone, label): (ZoneId, Option<Symbol>)) {
+        let (attachment, deleted, mounted) = (Attachment::Free, false, None);
+        let label = label.filter(|_| !volume.is_anywhere());
+        let claim = self.claims.entry(name).or_insert(Claim { zone: label, home: zone, attachment, deleted, mounted });
+        if matches!(volume.binding, Binding::Disk(_)) {
+            // It is looked for by name where the pod is.
+            claim.home = zone;
+        }
+        self.changes.push(Change::Volume(name));
+    }
+
+    /// Whether a node is where it can attach a pod's volume.
+    pub fn is_within_reach(&self, name: PodName, node: NodeKey, ctx: &ClusterCtx<'_>) -> bool {
+        match ctx.spec.workloads[name.workload].volume.map(|volume| volume.binding) {
+            Some(Binding::Disk(mount)) => mount.is_in(self.node(node).zone, &ctx.spec.disks),
+            // The scheduler has seen to it.
+            _ => true,
+        }
     }
 
     /// Volumes that pods of a name had before the one they have, or get.

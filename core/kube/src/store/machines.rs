@@ -52,7 +52,8 @@ impl MachineTables {
             Deployment { desired, machines: BTreeSet::new(), sets, rolled: 0, names: 0, changed: Time::ZERO }
         };
         let deployments = spec.machine_deployments.keys().map(state).collect();
-        let mut tables = Self { machines: BTreeMap::new(), by_node: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
+        let mut tables =
+            Self { machines: BTreeMap::new(), by_node: BTreeMap::new(), deployments, made: 0, touched: BTreeSet::new() };
         for (key, node) in spec.nodes.iter_enumerated() {
             if let Some(name) = node.machine.filter(|_| spec.manages_machines()) {
                 let id = tables.insert(name, Phase::Running, Vm::Absent, ctx.now);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Change, Store};
-use crate::claim::{Attachment, Claim};
 use crate::ctx::ClusterCtx;
 use crate::name::PodName;
 use crate::reasons::Reasons;
@@ -96,6 +95,7 @@ impl Store {
         };
         self.pods.insert(id, Arc::new(pod));
         self.by_workload[name.workload].push(id);
+        self.claim_early(name, ctx);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
         let is_plain = ctx.spec.workloads[name.workload].update == Update::default();
@@ -119,14 +119,12 @@ impl Store {
         if let Role::Etcd(cluster) = workload.role {
             self.members.entry(cluster).or_default().insert(key);
         }
+        let (name, node, zone) = (pod.name, node.name, (node.zone, node.labels.get(Symbol::ZONE)));
         if let Some(volume) = workload.volume {
-            let zone = node.labels.get(Symbol::ZONE).filter(|_| !volume.regional);
-            let (home, attachment, deleted, mounted) = (node.zone, Attachment::Free, false, None);
-            self.claims.entry(pod.name).or_insert(Claim { zone, home, attachment, deleted, mounted });
-            self.changes.push(Change::Volume(pod.name));
+            self.claim_on(name, volume, zone);
         }
-        self.changes.push(Change::Bound(pod.name.workload, key));
-        ctx.record(KubeRecord::Pod(pod.name, PodFact::Bound(node.name)));
+        self.changes.push(Change::Bound(name.workload, key));
+        ctx.record(KubeRecord::Pod(name, PodFact::Bound(node)));
     }
 
     /// No node suits a pod. Told where the reason is another than before.

@@ -22,6 +22,7 @@ mod task;
 pub mod timers;
 pub mod update;
 pub mod usage;
+pub mod volume;
 pub mod zone_aware;
 
 use std::sync::Arc;
@@ -41,9 +42,10 @@ use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use routing::{Routing, ServiceTraffic, TrafficDistribution, TrafficPolicy};
 use taints::{Effect, Match, Taint, Toleration};
-pub use task::{Operation, Task, WorkloadScale};
+pub use task::{NodesAdded, Operation, Task, WorkloadScale};
 pub use timers::Timers;
 pub use update::Rollout;
+pub use volume::VolumeTemplate;
 use zonefall_kernel::time::Duration;
 
 /// All clusters; none: nothing of Kubernetes is simulated, at no cost.
@@ -142,6 +144,8 @@ pub struct KubeClusterSpec {
     pub budgets: Vec<Budget>,
     /// What its zone-aware controllers look after.
     pub zone_aware: zone_aware::ZoneAware,
+    /// Disks that its pods may use.
+    pub disks: volume::Disks,
 }
 
 /// Pods of a namespace, by their labels.
@@ -344,7 +348,7 @@ pub struct Workload {
     pub prefers: Vec<Constraint>,
     /// Which pods its pods are near to, and which away from.
     pub pod_affinity: PodAffinity,
-    /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`), made where it is first placed.
+    /// Each pod of a `StatefulSet` has a volume of its own (`volumeClaimTemplates`).
     pub volume: Option<VolumeTemplate>,
     /// What is pulled onto a node before a pod can start there.
     pub image: Image,
@@ -365,6 +369,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Its pod uses a disk that is there before it.
+    pub fn uses_disk(&self) -> bool {
+        self.volume.is_some_and(|volume| matches!(volume.binding, volume::Binding::Disk(_)))
+    }
+
     /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.
     pub fn member(&self, cluster: &EtcdClusterSpec, ordinal: u32, volumes: u8) -> Option<u8> {
         let MemberRange { first, count } = self.member_range;
@@ -394,15 +403,6 @@ impl Default for MemberRange {
     fn default() -> Self {
         Self { first: 0, count: u8::MAX }
     }
-}
-
-/// A volume that each pod of a `StatefulSet` claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VolumeTemplate {
-    /// It can be attached in every zone of the cluster's nodes, not just in the one it was made in.
-    pub regional: bool,
-    /// Bytes that it holds.
-    pub bytes: u64,
 }
 
 /// An image.

@@ -39,11 +39,16 @@ pub enum Task {
     RemoveHost(u32),
     /// Change how many pods of a workload are wanted (`kubectl scale`).
     ScaleWorkload(WorkloadScale),
+    /// Add machines to a cluster whose machines no controller looks after (`kube-up`).
+    AddNodes(NodesAdded),
+    /// Run the descheduler once; whether preferences count, too.
+    Deschedule(bool),
 }
 
 traced! { enum Task {
     RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, RollBackComponent(workload) = 3,
     ScaleWorkload(scale) = 4, AddHost(place) = 5, RemoveHost(place) = 6, PauseRollout(workload) = 7, ResumeRollout(workload) = 8,
+    AddNodes(added) = 9, Deschedule(schedule_anyway) = 10,
 } }
 
 /// Another size of a workload.
@@ -56,3 +61,14 @@ pub struct WorkloadScale {
 }
 
 traced! { struct WorkloadScale { workload, replicas } }
+
+/// Machines of a machine deployment that had none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodesAdded {
+    /// The machine deployment.
+    pub deployment: MachineDeploymentId,
+    /// How many.
+    pub count: u32,
+}
+
+traced! { struct NodesAdded { deployment, count } }

@@ -13,9 +13,11 @@
 
 mod add_control_plane_node;
 mod add_member;
+mod add_zone;
 mod compact;
 mod ctx;
 mod defragment;
+mod deschedule;
 mod disarm_alarm;
 mod drain_node;
 mod migrate_shoot;
@@ -151,6 +153,12 @@ operations! {
         "roll a pool" RollPool(roll_pool) -> RollMachines,
         /// Change the number of pods of a workload (`kubectl scale`).
         "scale a workload" ScaleWorkload(scale_workload) -> ScaleWorkload,
+        /// Add a zone to a cluster without Gardener: as many machines of one of its pools as are asked for, which join its control plane where
+        /// that is. Pods that are there stay where they are.
+        "add a zone" AddZone(add_zone) -> AddNodes,
+        /// Run the descheduler once: it evicts pods of topology domains that are larger than their spread constraints allow, if the scheduler
+        /// would place them elsewhere. Budgets may refuse.
+        "run the descheduler" Deschedule(deschedule) -> Deschedule,
         /// Add a host to the control plane of a cluster without Gardener: `timers.control_plane_start` later it runs an API server and the
         /// components of the others. Load balancers take it for a new target at once. Its member of etcd is another operation's
         /// (`add_member`): with `api_to_etcd` of `local` the API server serves nothing without one. The host becomes no node of the cluster.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::kube::controllers::Controllers;
 use crate::kube::routing::{ApiToEtcd, TrafficDistribution, TrafficPolicy};
+use crate::kube::volume::DiskLookup;
 use crate::kube::{Component, UnhealthyPods};
 use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Rate, Size, Span};
@@ -68,6 +69,19 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub workloads: Vec<RawComponent>,
+    /// Disks of the cloud that its workloads may use by name (`disk`).
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub disks: Vec<RawCloudDisk>,
+    /// How the cloud is asked for a disk by its name.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "federation-lite, `AWS Specific Considerations`, `GCE Specific Considerations`"))]
+    pub disk_lookup: DiskLookup,
+    /// Volumes of disks are labelled with the zone of their disk when they are made; one whose disk is not found, or found in several zones,
+    /// is refused.
+    #[serde(default = "yes")]
+    #[schemars(extend("x-source" = "kubernetes: admission plugin PersistentVolumeLabel; off by default since 1.11"))]
+    pub labels_volumes: bool,
     /// Its Services: of each the report says for how long no endpoint served.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
@@ -105,6 +119,15 @@ pub struct RawCluster {
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,
+}
+
+/// A disk of the cloud.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawCloudDisk {
+    /// Its name, unique in its zone.
+    pub name: Name,
+    /// Its zone.
+    pub zone: String,
 }
 
 /// A Service: a name for pods. Its endpoints are those that are ready as the API has it, listed after the API's latency.

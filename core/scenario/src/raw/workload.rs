@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawRevision, RawSource, RawUpdate};
 use crate::kube::Rollout;
+use crate::kube::volume::VolumeBinding;
 use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
 
@@ -94,6 +95,17 @@ pub struct RawComponent {
         "x-source" = "assumed, after what Gardener asks for as remembered: GEP-20 names no sizes"
     ))]
     pub volume_size: Option<Size>,
+    /// When that volume is bound to its zone. For workloads of clusters without Gardener.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "wait_for_first_consumer",
+        "x-source" = "kubernetes: StorageClass, volumeBindingMode; before 1.12 there was `immediate` alone"
+    ))]
+    pub volume_binding: Option<VolumeBinding>,
+    /// The volume of the StatefulSet's one pod is a disk that is there before. For workloads of clusters without Gardener.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "a volume of its own, if any", "x-source" = "kubernetes: PersistentVolume, gcePersistentDisk"))]
+    pub disk: Option<RawDiskMount>,
     /// So many of its pods may be evicted at a time (`PodDisruptionBudget`).
     #[serde(default)]
     #[schemars(range(max = 1_000), extend("x-default" = "1 where there are several replicas, else no budget; none in a cluster without Gardener", "x-source" = "GEP-20"))]
@@ -230,6 +242,24 @@ pub enum RawClaim {
     Zonal,
     /// One that can be attached in every zone of the seed.
     Regional,
+}
+
+/// A disk as a pod, or the volume behind its claim, names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawDiskMount {
+    /// Name of one of the cluster's `disks`. When it is attached it is looked for by this name in the zone of the pod's node.
+    pub name: String,
+    /// The zone that the volume names, too.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "none: the name must do",
+        "x-source" = "federation-lite: `later, we may add some way to specify the zone for a volume`"
+    ))]
+    pub zone: Option<String>,
+    /// A claim and its volume stand between the pod and the disk. Without them nothing carries a zone, and the pod is scheduled anywhere.
+    #[serde(default = "yes")]
+    #[schemars(extend("x-source" = "federation-lite: `direct mounts do not have a place to attach zone information`"))]
+    pub claim: bool,
 }
 
 /// A pod that is there at the start.

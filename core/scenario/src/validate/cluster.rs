@@ -2,18 +2,19 @@
 
 use super::deploy::deploy;
 use super::etcd::ETCD_QUOTA;
-use super::kube::{Builder, card, resources, usual_labels};
+use super::kube::{Builder, card, resources, template_of, usual_labels};
 use super::labels::{NAMESPACE, selected};
 use super::rollout;
 use super::usage;
+use super::volume;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
-use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec};
+use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec, ZoneId};
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Symbol;
 use crate::kube::routing::ServiceTraffic;
 use crate::kube::taints::{Effect, Taint};
-use crate::kube::{Budget, BudgetLimit, MemberRange, NodeSpec, NodeTemplate, Resources, Service};
+use crate::kube::{Budget, BudgetLimit, MachineDeployment, MemberRange, NodeSpec, NodeTemplate, PoolShare, Resources, Service};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Members, Names, SymbolTable, Topology, quoted};
 use crate::operation::RawOperationKind;
 use crate::raw::{RawBudget, RawCluster, RawLeased, RawScenario, RawService};
@@ -75,6 +76,8 @@ pub(super) fn validate(
             register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
         }
         add_hosts(ctx, raw, cluster, &mut site, topology);
+        add_zones(ctx, raw, (&path, cluster), &mut site, lowering, topology);
+        site.cluster.disks = volume::disks(ctx, &mut lowering.symbols, &path, cluster, topology);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
         if let Some(usage) = &cluster.usage {
@@ -101,7 +104,10 @@ pub(super) fn validate(
         };
         let all = planned(ctx, lowering, (&path, "workloads"), &[], &cluster.workloads, true);
         for workload in all.into_iter().filter(|_| valid) {
-            deploy(ctx, lowering, s, &path, &home, workload);
+            let id = deploy(ctx, lowering, s, &path, &home, workload);
+            if let Some(mounts) = workload.raw.map(|(_, raw)| raw).zip(id) {
+                volume::mount(ctx, &workload.path(&path), mounts, cluster, &mut lowering.clusters[s], topology);
+            }
         }
         if valid {
             rollout::zone_aware(ctx, lowering, s, &path, cluster);
@@ -129,6 +135,48 @@ fn add_hosts(ctx: &mut CheckCtx<'_>, raw: &RawScenario, cluster: &RawCluster, si
         site.hosts.add(ctx, &path, &add.node, site.cluster.control_plane.len());
         site.cluster.control_plane.push(node);
         site.cluster.added_hosts += 1;
+    }
+}
+
+/// Machine deployments of zones that operations add: they have no machine at the start.
+fn add_zones(
+    ctx: &mut CheckCtx<'_>,
+    raw: &RawScenario,
+    (path, cluster): (&str, &RawCluster),
+    site: &mut ClusterDraft,
+    lowering: &mut ClusterDrafts,
+    topology: &Topology,
+) {
+    for (o, operation) in raw.operations.iter().enumerate() {
+        let RawOperationKind::AddZone(add) = &operation.change else { continue };
+        if add.cluster != cluster.name.as_str() {
+            continue;
+        }
+        let place = format!("operations[{o}].add_zone");
+        if cluster.components.contains(&RawLeased::MachineControllerManager) {
+            let expected = "a cluster without `machine_controller_manager`: there a pool has all its zones from the start";
+            ctx.error(&format!("{place}.cluster"), quote(&add.cluster), expected);
+        }
+        let zone = topology.zone_names.find(ctx, &format!("{place}.zone"), &add.zone).map(ZoneId::from);
+        let pool = site.pools.find(ctx, &format!("{place}.pool"), &add.pool).map(|p| &cluster.pools[p]);
+        let (Some(zone), Some(pool)) = (zone, pool) else { continue };
+        if site.cluster.machine_deployments.iter().any(|deployment| deployment.zone == zone) {
+            ctx.error(
+                &format!("{place}.zone"),
+                quote(&add.zone),
+                "a zone in which the cluster has no pool, and that is added once",
+            );
+            continue;
+        }
+        site.cluster.machine_deployments.push(MachineDeployment {
+            name: add.machine_deployment(),
+            zone,
+            template: template_of(ctx, &mut lowering.symbols, path, zone, pool, topology),
+            minimum: 0,
+            maximum: add.nodes,
+            pool: PoolShare { zone: (0, 1), minimum: 0, maximum: add.nodes, rollout: pool.rollout.rollout() },
+            stock: pool.machine.kind.as_ref().and_then(|kind| lowering.stock(kind.as_str(), zone)),
+        });
     }
 }
 

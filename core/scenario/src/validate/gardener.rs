@@ -21,6 +21,7 @@ use crate::kube::profile::{self, Part};
 use crate::kube::routing::Routing;
 use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
+use crate::kube::volume::Disks;
 use crate::kube::zone_aware::ZoneAware;
 use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
@@ -383,6 +384,7 @@ impl ShootPlacement<'_> {
             services: TiVec::new(),
             budgets: Vec::new(),
             zone_aware: ZoneAware::default(),
+            disks: Disks::default(),
         });
         Some(())
     }

@@ -13,6 +13,7 @@ use crate::kube::routing::{ApiToEtcd, Routing};
 use crate::kube::seed::{self, is_odd, over_zones};
 use crate::kube::taints::Taint;
 use crate::kube::usage::InFlight;
+use crate::kube::volume::Disks;
 use crate::kube::zone_aware::ZoneAware;
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, NodeTemplate, PoolShare, Resources, Timers};
 use crate::lowering::{
@@ -20,6 +21,7 @@ use crate::lowering::{
     quoted, zone_names, zones_of,
 };
 use crate::network_card;
+use crate::operation::RawOperationKind;
 use crate::raw::{RawCluster, RawMachine, RawPool, RawScenario, RawSeed, RawSeedNode};
 use crate::topology::Node;
 use crate::units::{Bandwidth, Name, Span};
@@ -52,7 +54,11 @@ pub(super) fn seeds(
     let mut names = Names::new("a seed");
     let list = if raw.seeds.is_empty() { "clusters" } else { "seeds" };
     let pools = raw.seeds.iter().flat_map(|seed| &seed.pools).chain(raw.clusters.iter().flat_map(|cluster| &cluster.pools));
-    let machines: u64 = pools.map(|pool| u64::from(pool.maximum)).sum();
+    let added = raw.operations.iter().map(|operation| match &operation.change {
+        RawOperationKind::AddZone(add) => u64::from(add.nodes),
+        _ => 0,
+    });
+    let machines: u64 = pools.map(|pool| u64::from(pool.maximum)).chain(added).sum();
     if machines > u64::from(MAX_MACHINES) {
         let expected = format!("at most {MAX_MACHINES}: pools with a smaller `maximum`");
         ctx.error(list, format!("{machines} machines at most, in all pools"), expected);
@@ -192,6 +198,7 @@ impl Builder<'_, '_> {
             services: TiVec::new(),
             budgets: Vec::new(),
             zone_aware: ZoneAware::default(),
+            disks: Disks::default(),
         };
         let (pools, nodes) = (Names::new("a pool of this cluster"), Names::new("a node of this cluster"));
         let mut hosts = Names::new("a host of this control plane");
@@ -269,15 +276,11 @@ impl Builder<'_, '_> {
             let own = zones_of(self.ctx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.topology);
             let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
             let first = site.cluster.machine_deployments.len();
-            let path = format!("{path}.labels");
-            let given = pool.labels.as_ref().map(|text| labels(self.ctx, &mut self.lowering.symbols, &path, text));
-            let keys = [WELL_KNOWN[0], WELL_KNOWN[1], WELL_KNOWN[2], POOL];
-            reserved(self.ctx, &mut self.lowering.symbols, &path, given.as_deref().unwrap_or_default(), &keys);
             for (k, zone) in zones.iter().enumerate() {
                 site.cluster.machine_deployments.push(MachineDeployment {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
                     zone: *zone,
-                    template: template(&mut self.lowering.symbols, *zone, pool, given.iter().flatten(), self.topology),
+                    template: template_of(self.ctx, &mut self.lowering.symbols, &path, *zone, pool, self.topology),
                     minimum: over_zones(k as u32, pool.minimum, zones.len() as u32),
                     maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
@@ -413,14 +416,18 @@ impl Builder<'_, '_> {
     }
 }
 
-/// What nodes of a pool in a zone are like.
-fn template<'a>(
+/// What nodes of the pool at `path` are like in a zone.
+pub(super) fn template_of(
+    ctx: &mut CheckCtx<'_>,
     symbols: &mut SymbolTable,
+    path: &str,
     zone: ZoneId,
     pool: &RawPool,
-    given: impl Iterator<Item = &'a (Symbol, Symbol)>,
     topology: &Topology,
 ) -> NodeTemplate {
+    let path = format!("{path}.labels");
+    let given = pool.labels.as_ref().map(|text| labels(ctx, symbols, &path, text)).unwrap_or_default();
+    reserved(ctx, symbols, &path, &given, &[WELL_KNOWN[0], WELL_KNOWN[1], WELL_KNOWN[2], POOL]);
     let pool_key = symbols.symbol(POOL);
     let labels = usual_labels(symbols, zone, &pool.machine, topology);
     let of_pool = (pool_key, symbols.symbol(pool.name.as_str()));
@@ -430,7 +437,7 @@ fn template<'a>(
     };
     let taints = pool.taints.iter().map(taint).collect();
     NodeTemplate {
-        labels: labels.into_iter().chain([of_pool]).chain(given.copied()).collect(),
+        labels: labels.into_iter().chain([of_pool]).chain(given).collect(),
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,

@@ -29,6 +29,7 @@ mod shoot_etcd;
 mod suitable;
 mod topology;
 mod usage;
+mod volume;
 mod workload;
 
 use std::collections::BTreeSet;

@@ -11,11 +11,9 @@ use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
 use crate::kube::profile::{self, Part, Profile};
 use crate::kube::taints::{Match, Toleration};
 use crate::kube::update::{PROGRESS_DEADLINE, Update};
-use crate::kube::{
-    Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, VolumeTemplate, Workload, tolerates_unreachable,
-};
+use crate::kube::{Kind, MemberRange, Resources, Role, Rollout, UNREACHABLE_TOLERATION, Workload, tolerates_unreachable};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, Names, POOL, SymbolTable, quoted};
-use crate::raw::{RawAntiAffinity, RawClaim, RawComponent, RawKind, RawOver, RawSpread};
+use crate::raw::{RawAntiAffinity, RawComponent, RawKind, RawOver, RawSpread};
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::Duration;
 
@@ -99,7 +97,7 @@ pub(super) fn essential(ctx: &mut CheckCtx<'_>, path: &str, components: &[Planne
     }
 }
 
-impl PlannedComponent<'_> {
+impl<'a> PlannedComponent<'a> {
     pub(super) fn name(&self) -> &str {
         self.raw.map(|(_, raw)| raw.name.as_str()).or(self.profile.map(|profile| profile.name)).unwrap_or_default()
     }
@@ -127,8 +125,13 @@ impl PlannedComponent<'_> {
         self.said(|raw| raw.replicas).unwrap_or_else(usual)
     }
 
-    fn said<T>(&self, field: impl Fn(&RawComponent) -> Option<T>) -> Option<T> {
+    pub(super) fn said<T>(&self, field: impl Fn(&'a RawComponent) -> Option<T>) -> Option<T> {
         self.raw.and_then(|(_, raw)| field(raw))
+    }
+
+    /// It is one of a cluster without Gardener.
+    pub(super) fn is_plain(&self) -> bool {
+        self.list == "workloads"
     }
 
     /// Where the file has it, if it does: else where the file has those it is one of.
@@ -254,7 +257,7 @@ impl PlannedComponent<'_> {
             tolerations,
             spread,
             prefers,
-            volume: self.volume(ctx, of, kind),
+            volume: self.volume(ctx, of, kind, replicas),
             image: lowering.image(self.name(), bytes),
             max_unavailable: self.said(|raw| raw.max_unavailable).or((replicas > 1 && by_gardener).then_some(1)),
             rollout: match self.said(|raw| raw.rollout) {
@@ -285,14 +288,14 @@ impl PlannedComponent<'_> {
                 ctx.error(&format!("{path}.{field}"), "it", format!("none: only {which} has it here"));
             }
         }
-        if raw.quorum.is_some() && (self.list != "workloads" || kind == Kind::DaemonSet) {
+        if raw.quorum.is_some() && (!self.is_plain() || kind == Kind::DaemonSet) {
             ctx.error(&format!("{path}.quorum"), "it", "none: only StatefulSets and Deployments of `clusters` have it");
         }
         let deadline = raw.progress_deadline.map_or(PROGRESS_DEADLINE, |span| span.0);
         if let Some(min_ready) = raw.min_ready.filter(|span| is_deployment && span.0 >= deadline) {
             ctx.error(&format!("{path}.min_ready"), quoted(min_ready), "less than `progress_deadline` (10m if left out)");
         }
-        if self.list != "workloads" && !raw.revisions.is_empty() {
+        if !self.is_plain() && !raw.revisions.is_empty() {
             let expected = "none: only workloads of `clusters` have revisions with faults";
             ctx.error(&format!("{path}.revisions"), format!("{} revisions", raw.revisions.len()), expected);
         }
@@ -341,7 +344,7 @@ impl PlannedComponent<'_> {
         let keys = self.said(|raw| raw.tolerates.clone());
         let usual = match kind {
             // The controller adds what pods of DaemonSets tolerate besides.
-            Kind::DaemonSet => (self.list != "workloads" && keys.is_none()).then_some(any(None)),
+            Kind::DaemonSet => (!self.is_plain() && keys.is_none()).then_some(any(None)),
             Kind::Deployment | Kind::StatefulSet { .. } => {
                 let lasts = self.said(|raw| raw.tolerate_unreachable).map_or(UNREACHABLE_TOLERATION, |span| span.0);
                 Some(tolerates_unreachable(lasts))
@@ -355,30 +358,10 @@ impl PlannedComponent<'_> {
         let keys = keys.iter().flatten().enumerate().map(|(k, text)| toleration(k, text));
         usual.into_iter().chain(keys).collect()
     }
-
-    fn volume(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Option<VolumeTemplate> {
-        let is_set = matches!(kind, Kind::StatefulSet { .. });
-        let usual = if self.profile.is_some() && is_set { RawClaim::Zonal } else { RawClaim::None };
-        let claim = self.said(|raw| raw.volume).unwrap_or(usual);
-        if claim != RawClaim::None && !is_set {
-            ctx.error(&format!("{}.volume", self.path(of)), "a volume", "none: only pods of a StatefulSet have one each");
-        }
-        let size = self.said(|raw| raw.volume_size);
-        if claim == RawClaim::None && size.is_some() {
-            ctx.error(
-                &format!("{}.volume_size", self.path(of)),
-                "the size of a volume",
-                "none: its pods have no volumes (`volume`)",
-            );
-        }
-        let usual = || self.profile.map_or(UNKNOWN.volume_gib, |profile| profile.volume_gib) << 30;
-        let bytes = size.map_or_else(usual, |size| size.0);
-        (claim != RawClaim::None).then_some(VolumeTemplate { regional: claim == RawClaim::Regional, bytes })
-    }
 }
 
 /// A component that nobody knows (assumed).
-const UNKNOWN: Profile = Profile {
+pub(super) const UNKNOWN: Profile = Profile {
     name: "",
     kind: profile::Kind::Deployment,
     part: Part::Other,

@@ -168,6 +168,7 @@ impl Objects {
             PodFact::Created
             | PodFact::Unschedulable(_)
             | PodFact::VolumeAttached(_)
+            | PodFact::AttachFailed(_)
             | PodFact::OrphanedContainer(_)
             | PodFact::SeveralBudgets
             | PodFact::Denied

@@ -21,6 +21,7 @@ use crate::kube::spec::placement::{PodAffinity, Term};
 use crate::kube::spec::routing::Routing;
 use crate::kube::spec::update::Update;
 use crate::kube::spec::usage::InFlight;
+use crate::kube::spec::volume::Disks;
 use crate::kube::spec::zone_aware::ZoneAware;
 use crate::kube::spec::{
     self, BudgetLimit, Component, Image, Kind, KubeClusterSpec, MachineDeployment, MemberRange, NodeSpec, NodeTemplate,
@@ -93,7 +94,7 @@ fn scenario() -> Scenario {
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let twice = Workload { max_unavailable: Some(1), ..workload(3) };
-    let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false, bytes: 1 << 30 }));
+    let (kind, volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate::new(false, 1 << 30)));
     let stateful = Workload { kind, volume, role: Role::Etcd(CLUSTER), ..workload(1) };
     let mut spread = workload(2);
     let (selector, others) = (spread.selector.clone(), stateful.selector.clone());
@@ -136,6 +137,7 @@ fn scenario() -> Scenario {
             budget("twice", &[3], BudgetLimit::MaxUnavailable(Int(1))),
         ],
         zone_aware: ZoneAware::default(),
+        disks: Disks::default(),
     }]);
     scenario
 }

@@ -1,5 +1,6 @@
 //! Zonal volumes stay in their zone, and keep their pods there (Kubernetes, "Running in multiple zones", section "Storage access for
-//! zones"): where a pod was first placed is where its volume was made (`WaitForFirstConsumer`); one that is discarded is made anew.
+//! zones"): where a pod was first placed is where its volume was made (`WaitForFirstConsumer`), or where it is since the pod was made
+//! (`Immediate`); one that is discarded is made anew. Disks that are attached by name may be others in each zone.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ impl Property for Zonal {
             self.made_in.remove(&pod);
         }
         let KubeRecord::Pod(pod, PodFact::Bound(node) | PodFact::VolumeAttached(node)) = *fact else { return Ok(()) };
-        if view.workload(pod).volume.is_none_or(|volume| volume.regional) {
+        if view.workload(pod).volume.is_none_or(|volume| volume.is_anywhere()) {
             return Ok(());
         }
         let zone = view.objects().nodes.get(&node).and_then(|node| node.labels.get(Symbol::ZONE));

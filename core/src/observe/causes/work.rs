@@ -266,8 +266,9 @@ impl Causes {
             Task::DrainNode(key) => node == Some(NodeName::Given(key)),
             Task::RollMachines(of) => deployment == Some(of),
             Task::ScaleWorkload(scale) => scale.workload == pod.workload,
+            Task::Deschedule(_) => true,
             // No pod's.
-            Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) => false,
+            Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_) => false,
         };
         self.work.tasks.iter().rev().filter(|(of, _)| *of == cluster).map(|(_, task)| *task).find(concerns)
     }
@@ -278,7 +279,10 @@ impl Causes {
         let pod = end.pod.text(spec);
         let done = if end.evicted { "evicted" } else { "deleted" };
         let told = match end.task {
-            None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_)) => format!("{pod} was {done}"),
+            None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_)) => {
+                format!("{pod} was {done}")
+            }
+            Some(Task::Deschedule(_)) => format!("the descheduler {done} {pod}"),
             Some(Task::RollComponent(workload) | Task::ResumeRollout(workload)) => {
                 format!("the rollout of {} {done} {pod}", spec.workloads[workload].name)
             }

@@ -3,6 +3,7 @@
 pub mod apis;
 pub mod budgets;
 pub mod counts;
+pub mod disks;
 pub mod drains;
 pub mod failback;
 pub mod hints;
@@ -70,6 +71,8 @@ pub struct Kube {
     pub rollouts: Arc<rollouts::Rollouts>,
     /// Budgets of evictions.
     pub budgets: Arc<budgets::Budgets>,
+    /// Disks that pods use by name.
+    pub disks: disks::Disks,
 }
 
 impl Kube {
@@ -79,7 +82,7 @@ impl Kube {
         let (counts, services) = (counts::Counts::new(scenario), services::Services::new(scenario));
         let (node_pools, service_traffic) = (node_pools::NodePools::new(scenario), service_traffic::Flows::new(scenario));
         let rollouts = Arc::new(rollouts::Rollouts::new(scenario));
-        let budgets = Arc::new(budgets::Budgets::new(scenario));
+        let (budgets, disks) = (Arc::new(budgets::Budgets::new(scenario)), disks::Disks::new(scenario));
         let scenario = Arc::clone(scenario);
         let mut kube = Self {
             scenario,
@@ -96,6 +99,7 @@ impl Kube {
             node_pools,
             rollouts,
             budgets,
+            disks,
         };
         for (cluster, spec) in Arc::clone(&kube.scenario).etcd.iter_enumerated() {
             if let Some(passive) = &spec.passive {
@@ -236,6 +240,7 @@ impl Observer for Kube {
         if self.budgets.follows(*cluster, fact) {
             Arc::make_mut(&mut self.budgets).record(at, *cluster, fact);
         }
+        self.disks.record(*cluster, fact);
         self.apis.record(at, *cluster, fact, &self.scenario);
         self.orphaned_containers.record(at, *cluster, fact);
         if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = fact {

@@ -209,6 +209,7 @@ impl Recovery {
             PodFact::Removed => self.step(at, cluster, pod, Step::Removed),
             PodFact::VolumeAttached(_) => self.replacement(at, cluster, pod, Step::Attached),
             PodFact::Ready(false)
+            | PodFact::AttachFailed(_)
             | PodFact::VolumeDetached { .. }
             | PodFact::OrphanedContainer(_)
             | PodFact::Evicted(_)

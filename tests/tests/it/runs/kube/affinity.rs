@@ -135,7 +135,7 @@ fn a_node_that_repels_is_the_last_choice() {
 #[test]
 fn a_node_takes_so_many_volumes() {
     let mut set = workload("set", 0, 5);
-    (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: true, bytes: 1 << 30 }));
+    (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate::new(true, 1 << 30)));
     let mut scenario = two_workloads(&[1, 1], set, workload("web", 1, 4));
     scenario.kube.clusters[KUBE_CLUSTER].nodes.iter_mut().for_each(|node| node.template.volumes = 2);
     let seen = run(&scenario, 1);
@@ -160,7 +160,7 @@ fn crowd(crashes: &[(u64, u32, u64)]) -> Scenario {
     let mut shy = workload("shy", 3, 2);
     shy.pod_affinity = away(required(term(Symbol::HOSTNAME, &series)));
     let mut set = workload("set", 4, 3);
-    (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate { regional: false, bytes: 1 << 30 }));
+    (set.kind, set.volume) = (Kind::StatefulSet { parallel: true }, Some(VolumeTemplate::new(false, 1 << 30)));
     let [mut bulk, mut large] = [workload("bulk", 5, 2), workload("large", 6, 5)];
     (bulk.requests.cpu_milli, large.requests.cpu_milli) = (5_500, 5_500);
     for one in [spread, apart, series, shy, set, bulk, large] {

@@ -183,7 +183,7 @@ proptest! {
 fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
     let db = Workload {
         kind: Kind::StatefulSet { parallel: true },
-        volume: Some(VolumeTemplate { regional: false, bytes: 1 << 30 }),
+        volume: Some(VolumeTemplate::new(false, 1 << 30)),
         placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
         member_range: MemberRange::default(),
         ..workload("db", 1, 1)

@@ -44,7 +44,7 @@ fn made(app: u32, (kind, replicas, cpu, spread, max_unavailable, toleration, reg
     (made.kind, made.volume) = match kind {
         0 => (Kind::Deployment, None),
         1 => (Kind::DaemonSet, None),
-        _ => (Kind::StatefulSet { parallel: kind == 2 }, regional.map(|regional| VolumeTemplate { regional, bytes: 1 << 30 })),
+        _ => (Kind::StatefulSet { parallel: kind == 2 }, regional.map(|regional| VolumeTemplate::new(regional, 1 << 30))),
     };
     made.requests.cpu_milli = cpu * 100;
     made.tolerations = vec![tolerates_unreachable(secs(toleration))];

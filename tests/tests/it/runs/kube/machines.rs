@@ -334,7 +334,7 @@ proptest! {
 #[test]
 fn drained_before_it_is_deleted() {
     let patient = vec![tolerates_unreachable(secs(7_000))];
-    let volume = Some(VolumeTemplate { regional: false, bytes: 1 << 30 });
+    let volume = Some(VolumeTemplate::new(false, 1 << 30));
     let placed = (0..3).map(|ordinal| (PodTag::Ordinal(ordinal), NodeKey(0))).collect();
     let kind = Kind::StatefulSet { parallel: true };
     let db = Workload { kind, volume, placed, tolerations: patient.clone(), ..workload("db", 0, 3) };

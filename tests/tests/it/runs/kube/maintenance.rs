@@ -221,7 +221,7 @@ fn machines(seen: &Seen, scenario: &Scenario, deployment: MachineDeploymentId) -
 
 #[test]
 fn a_machine_comes_before_one_goes() {
-    let volume = Some(VolumeTemplate { regional: false, bytes: 1 << 30 });
+    let volume = Some(VolumeTemplate::new(false, 1 << 30));
     let kind = Kind::StatefulSet { parallel: true };
     let db = Workload { kind, volume, max_unavailable: Some(1), ..workload("db", 0, 3) };
     let web = Workload { max_unavailable: Some(1), ..workload("web", 1, 6) };

@@ -26,7 +26,7 @@ fn pod(ordinal: u32) -> PodName {
 fn three() -> Workload {
     let mut set = workload("set", 0, 3);
     set.kind = Kind::StatefulSet { parallel: true };
-    set.volume = Some(VolumeTemplate { regional: false, bytes: 1 << 30 });
+    set.volume = Some(VolumeTemplate::new(false, 1 << 30));
     set.placed = (0..3).map(|k| (PodTag::Ordinal(k), NodeKey(2 * k + u32::from(k == 0)))).collect();
     set
 }
@@ -109,7 +109,7 @@ fn a_successor_waits_for_the_volume_until_it_is_taken_by_force() {
 fn a_volume_keeps_its_pod_in_its_zone_unless_it_is_regional() {
     for regional in [false, true] {
         let mut set = three();
-        set.volume = Some(VolumeTemplate { regional, bytes: 1 << 30 });
+        set.volume = Some(VolumeTemplate::new(regional, 1 << 30));
         let scenario = with(world(&[2, 2, 2]), set);
         let seen = forced(&broken(scenario, 100, Some(1_900), Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0))))));
         let facts = since(&seen, pod(0), 1_000);

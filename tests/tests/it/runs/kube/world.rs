@@ -20,6 +20,7 @@ use zonefall_core::kube::spec::placement::PodAffinity;
 use zonefall_core::kube::spec::routing::Routing;
 use zonefall_core::kube::spec::update::Update;
 use zonefall_core::kube::spec::usage::InFlight;
+use zonefall_core::kube::spec::volume::Disks;
 use zonefall_core::kube::spec::zone_aware::ZoneAware;
 use zonefall_core::kube::spec::{
     Component, Image, Kind, KubeClusterSpec, MemberRange, NodeSpec, NodeTemplate, Resources, Role, Rollout, Timers,
@@ -119,6 +120,7 @@ pub(super) fn world(nodes_per_zone: &[u32]) -> Scenario {
         services: TiVec::new(),
         budgets: Vec::new(),
         zone_aware: ZoneAware::default(),
+        disks: Disks::default(),
     }]);
     scenario
 }
@@ -253,6 +255,7 @@ pub(super) fn with_shoot(mut scenario: Scenario, pods: u32) -> Scenario {
         services: TiVec::new(),
         budgets: Vec::new(),
         zone_aware: ZoneAware::default(),
+        disks: Disks::default(),
     });
     let manager = Role::Controller(SHOOT, Component::ControllerManager);
     for (app, name, role) in [(50, "kube-apiserver", Role::ApiServer(SHOOT)), (51, "kube-controller-manager", manager)] {
