@@ -182,12 +182,13 @@ fn budgets(report: &Report, page: &Page) -> String {
 fn disks(report: &Report, page: &Page) -> String {
     let list = |zones: &[String]| if zones.is_empty() { "-".to_owned() } else { zones.join(", then ") };
     let row = |of: &DiskReport| {
-        let label = of.labelled.clone().unwrap_or_else(|| of.label.replace('_', " "));
-        let numbers = [of.calls, of.attach_failed].map(|number| number.to_string());
-        let names = [of.cluster.clone(), of.component.clone(), of.disk.clone(), of.zones.join(", "), label, list(&of.used)];
+        let label = of.label_zone.clone().unwrap_or_else(|| of.lookup.replace('_', " "));
+        let numbers = [of.lookup_calls, of.failed_attachments].map(|number| number.to_string());
+        let names =
+            [of.cluster.clone(), of.component.clone(), of.disk.clone(), of.zones.join(", "), label, list(&of.attached_zones)];
         names.into_iter().chain(numbers).collect()
     };
-    let head = ["cluster", "component", "disk", "there in", "zone label", "used in", "calls", "not attached"];
+    let head = ["cluster", "workload", "disk", "exists in", "zone label", "attached in", "lookup calls", "failed attachments"];
     table(page, head, report.disks.iter().map(row).collect(), &[6, 7])
 }
 

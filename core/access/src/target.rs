@@ -95,8 +95,8 @@ impl Balancer {
         Self { id, nodes, is_local, targets, hosts, registered, others, faults, bandwidth, queues, waits, runs }
     }
 
-    /// Its targets are to be these; those that have come (`true`) or gone. None while its list of targets is stale. One that is removed has none,
-    /// and when it is created again all are new to it.
+    /// Registers these targets, and returns those that were added (`true`) or removed: none while the list of targets is stale. A removed balancer
+    /// has no targets; when it is created again all are new.
     pub(crate) fn register(&mut self, keys: &[u32]) -> Vec<(u32, bool)> {
         let is_removed = !self.is_local && self.refuses();
         if !is_removed && self.is_stale() && !self.registered.is_empty() {

@@ -50,7 +50,10 @@ impl KubeRecord {
                         format!("{name}'s volume is attached to {}", node_name(node, cluster, scenario))
                     }
                     PodFact::AttachFailed(node) => {
-                        format!("{name}'s volume cannot be attached to {}: it is not there", node_name(node, cluster, scenario))
+                        format!(
+                            "{name}'s volume cannot be attached to {}: no disk of its name was found in the zone",
+                            node_name(node, cluster, scenario)
+                        )
                     }
                     PodFact::VolumeDetached { forced: false } => format!("{name}'s volume is detached"),
                     PodFact::VolumeDetached { forced: true } => format!("{name}'s volume is force-detached"),
@@ -203,7 +206,7 @@ impl Reason {
             Self::ExistingAntiAffinity => "the anti-affinity of existing pods is not satisfied",
             Self::NoNodes => "there are no nodes",
             Self::NoNodesInVolumeZone => "there are no nodes in the zone of its volume",
-            Self::UnboundClaim => "its claim has no volume",
+            Self::UnboundClaim => "its claim is not bound to a volume",
         }
     }
 
@@ -270,8 +273,8 @@ impl KubeEvent {
             Self::Message { controller: place, message } => {
                 cluster.controller(place).map_or("", |controller| controller.describe_message(message)).to_owned()
             }
-            Self::MachineAsked { .. } => "the cloud is asked again for a machine".to_owned(),
-            Self::MachineMade { .. } => "a machine that an operator added is there".to_owned(),
+            Self::MachineRequested { .. } => "an operator's request for a machine is retried".to_owned(),
+            Self::MachineCreated { .. } => "a machine that an operator added is created, and boots".to_owned(),
             Self::Drain(key) => format!("the drain of {} continues", node(key)),
             Self::Renew { node: key, .. } => format!("the kubelet of {} renews its lease", node(key)),
             Self::Booted { node: key, .. } => format!("the kubelet of {} starts after a boot", node(key)),

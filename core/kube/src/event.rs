@@ -93,15 +93,15 @@ pub enum KubeEvent {
         /// Generation of the timer.
         generation: Generation,
     },
-    /// The cloud is asked again for a machine that an operator adds.
-    MachineAsked {
+    /// A request for a machine that an operator adds is retried.
+    MachineRequested {
         /// Its machine deployment.
         deployment: MachineDeploymentId,
         /// Its number among those of its machine deployment.
         number: u32,
     },
-    /// A machine that an operator adds is there.
-    MachineMade {
+    /// A machine that an operator adds is created.
+    MachineCreated {
         /// Its machine deployment.
         deployment: MachineDeploymentId,
         /// Its number among those of its machine deployment.

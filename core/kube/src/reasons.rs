@@ -10,7 +10,7 @@ pub struct Reasons {
     counts: [u16; Reason::FILTERS.len()],
     /// No node is in the zone of the pod's volume.
     homeless: bool,
-    /// The pod's claim is not bound, and is not to wait for the pod: no node was looked at.
+    /// The pod's claim is unbound and does not wait for a pod (`Immediate`): no node is filtered.
     unbound: bool,
 }
 

@@ -293,7 +293,7 @@ pub enum PodFact {
     TaintEvicted,
     /// The pod garbage collector deletes it: its node no longer exists.
     GarbageCollected,
-    /// Its volume is not where this node could attach it (`FailedAttachVolume`): it is tried again and again.
+    /// Its volume cannot be attached to this node (`FailedAttachVolume`): retried with back-off, and told once.
     AttachFailed(NodeName),
     /// It was made of this revision; told of workloads whose revisions differ by more than their number.
     Revision(u32),
@@ -413,7 +413,7 @@ pub enum Reason {
     NoNodes,
     /// There is no node in the zone of its volume.
     NoNodesInVolumeZone,
-    /// Its claim has no volume.
+    /// Its claim is not bound to a volume.
     UnboundClaim,
 }
 

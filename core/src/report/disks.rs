@@ -13,15 +13,15 @@ pub struct DiskReport {
     pub disk: String,
     /// Zones in which there is a disk of that name.
     pub zones: Vec<String>,
-    /// Calls to the cloud to find its zone for a label.
-    pub calls: u32,
-    /// `labelled`; `not_found` or `ambiguous`: the volume was refused; `not_labelled`: nobody labels volumes; `mounted_directly`: there is no
-    /// volume that a label could be put on.
-    pub label: String,
-    /// The zone that the label names; null: none.
-    pub labelled: Option<String>,
-    /// Zones in which a disk of that name was attached, in order. Two of them: two disks.
-    pub used: Vec<String>,
-    /// Times that it was not there on the node that the pod was given.
-    pub attach_failed: u32,
+    /// Calls to the cloud that look up the zone of the disk.
+    pub lookup_calls: u32,
+    /// Result of the lookup: `found`; `not_found` or `ambiguous`: the PersistentVolume was rejected; `disabled`: the plugin PersistentVolumeLabel
+    /// is off; `direct_mount`: there is no PersistentVolume.
+    pub lookup: String,
+    /// Zone label of the PersistentVolume; null: it has none.
+    pub label_zone: Option<String>,
+    /// Zones in which the pod attached a disk of that name, in order. A second zone means another disk, with other data.
+    pub attached_zones: Vec<String>,
+    /// Placements on a node that could not attach the disk: each counts once, however often it is retried.
+    pub failed_attachments: u32,
 }

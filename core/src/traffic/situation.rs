@@ -184,12 +184,13 @@ fn on_hosts(id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Vec<
     asking.map(|host| Callers { end: end(host), count: 1, server: is_local.then_some(host) }).collect()
 }
 
-/// Where users are: in each zone of the seed, where the load balancer takes them; in each of a cluster's zones that have a pool.
+/// Where users are: in each zone of the seed, where the load balancer takes them; in each of a cluster's zones that have a pool at the start.
 fn outside(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Vec<Callers> {
     let callers = |end| Callers { end, count: 1, server: None };
     let Some(shoot) = cluster.shoot else {
         let deployments = &ctx.scenario.kube.clusters[id].machine_deployments;
-        let zones: BTreeSet<ZoneId> = deployments.iter().map(|deployment| deployment.zone).collect();
+        let at_start = deployments.iter().filter(|deployment| !deployment.added);
+        let zones: BTreeSet<ZoneId> = at_start.map(|deployment| deployment.zone).collect();
         return zones.into_iter().map(|zone| callers((Endpoint::Users(id), zone))).collect();
     };
     let seed = ctx.garden.shoot(shoot).seed;

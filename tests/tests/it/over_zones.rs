@@ -58,6 +58,14 @@ fn cluster() -> impl Strategy<Value = Value> {
     let faults = prop::collection::vec(fault(), 0..3);
     (workloads, operations, faults, lookup, any::<bool>(), 1_u32..4, 1_u64..1_000_000).prop_map(
         |(mut workloads, mut operations, faults, lookup, labels, masters, seed)| {
+            // Each disk has one user.
+            let mut disks = Vec::new();
+            workloads.retain(|workload| {
+                let name = workload["disk"]["name"].as_str().map(str::to_owned);
+                let is_new = name.as_ref().is_none_or(|name| !disks.contains(name));
+                disks.extend(name);
+                is_new
+            });
             for (k, workload) in workloads.iter_mut().enumerate() {
                 workload["name"] = json!(format!("db{k}"));
             }
@@ -74,7 +82,7 @@ fn cluster() -> impl Strategy<Value = Value> {
                     "pools": [{"name": "worker", "minimum": 3, "maximum": 3}], "nodes": ZONES[..3].iter().map(node).collect::<Vec<_>>(),
                     "workloads": workloads, "services": [{"name": "web", "pods": "app=web"}],
                     "disks": [{"name": "one", "zone": "zb"}, {"name": "two", "zone": "za"}, {"name": "two", "zone": "zc"}],
-                    "disk_lookup": lookup, "labels_volumes": labels,
+                    "disk_lookup": lookup, "persistent_volume_label": labels,
                 }],
                 "operations": operations, "faults": faults,
             })

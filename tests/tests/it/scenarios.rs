@@ -233,7 +233,7 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("capacity", "/faults/0/for", json!("5m"), &["count(observed[at=24m].pods[owner=etcd-main][phase=Pending])"]);
     let [bound, late] = ["count(observed[0].pods[cluster=full-at-once][owner=db][phase=Pending])", "wait_for_first_consumer"];
     check("volume-binding", "/clusters/0/workloads/1/volume_binding", json!(late), &[bound]);
-    check("volume-names", "/clusters/1/disk_lookup", json!("one_zone"), &["disks[cluster=all-zones][0].label"]);
+    check("volume-names", "/clusters/1/disk_lookup", json!("one_zone"), &["disks[cluster=all-zones][0].lookup"]);
     let by_descheduler = ["count(observed[3].pods[owner=web][zone=zb])", "count(recovery[why=deleted])"];
     check("add-zone", "/operations/2/deschedule/schedule_anyway", json!(false), &by_descheduler);
     let masters = json!({"zones": ["za", "zb", "zc"], "replicas": 3});

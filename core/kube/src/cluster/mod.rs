@@ -104,7 +104,7 @@ impl KubeCluster {
     fn place_given(&mut self, ctx: &mut ClusterCtx<'_>) {
         for (workload, spec) in ctx.spec.workloads.iter_enumerated() {
             for (tag, node) in &spec.placed {
-                let pod = self.state.store.create_pod(PodName { workload, tag: *tag }, 0, ctx);
+                let pod = self.state.store.create_placed_pod(PodName { workload, tag: *tag }, 0, ctx);
                 self.state.store.bind(pod, *node, ctx);
                 self.state.start_warm(pod, *node, ctx);
             }
@@ -235,8 +235,8 @@ impl KubeCluster {
                 self.access_changed(ctx);
             }
             KubeEvent::Election { .. } => self.control.handle(event, ctx),
-            KubeEvent::MachineAsked { deployment, number } => add_nodes::ask(deployment, number, ctx),
-            KubeEvent::MachineMade { deployment, number } => add_nodes::switch_on(deployment, number, &mut self.state, ctx),
+            KubeEvent::MachineRequested { deployment, number } => add_nodes::request_machine(deployment, number, ctx),
+            KubeEvent::MachineCreated { deployment, number } => add_nodes::boot(deployment, number, &mut self.state, ctx),
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
         }
         self.finish(ctx);
@@ -281,7 +281,7 @@ impl KubeCluster {
             }
             Task::ScaleWorkload(scale) => store.set_desired(scale.workload, scale.replicas),
             Task::AddNodes(NodesAdded { deployment, count }) => {
-                (0..count).for_each(|number| add_nodes::ask(deployment, number, ctx));
+                (0..count).for_each(|number| add_nodes::request_machine(deployment, number, ctx));
             }
             Task::Deschedule(schedule_anyway) => drop(descheduler::run(schedule_anyway, store, ctx)),
         }

@@ -22,22 +22,22 @@ const RETRY: Duration = Duration::from_secs(60);
 /// Entity of the draws of jitter, beyond all nodes.
 const ENTITY: u32 = u32::MAX - 10;
 
-/// Asks the cloud for a machine.
-pub fn ask(deployment: MachineDeploymentId, number: u32, ctx: &mut ClusterCtx<'_>) {
+/// Requests a machine from the cloud.
+pub fn request_machine(deployment: MachineDeploymentId, number: u32, ctx: &mut ClusterCtx<'_>) {
     let granted = ctx.cloud.create(&ctx.spec.machine_deployments[deployment]).is_ok();
     if granted {
         // Machines that are made at one moment must not coincide with other work for ever.
         let draws = ctx.draws(Purpose::Phase, ENTITY);
         let jitter = draws.draw(u64::from(deployment.0) << 32 | u64::from(number)).below(MAX_JITTER.as_nanos());
         let made = ctx.now + ctx.spec.timers.machines.create + Duration::from_nanos(jitter);
-        ctx.schedule(made, KubeEvent::MachineMade { deployment, number });
+        ctx.schedule(made, KubeEvent::MachineCreated { deployment, number });
     } else {
-        ctx.schedule(ctx.now + RETRY, KubeEvent::MachineAsked { deployment, number });
+        ctx.schedule(ctx.now + RETRY, KubeEvent::MachineRequested { deployment, number });
     }
 }
 
-/// A machine is there, and boots.
-pub fn switch_on(deployment: MachineDeploymentId, number: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
+/// A machine is created, and boots.
+pub fn boot(deployment: MachineDeploymentId, number: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
     let MachineDeployment { zone, template, .. } = &ctx.spec.machine_deployments[deployment];
     let host = ctx.net.add_host(*zone, template.card_bytes_per_s);
     ctx.cloud.switched_on(ctx.cluster, deployment, ctx.now);

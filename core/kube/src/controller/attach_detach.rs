@@ -23,7 +23,7 @@ use crate::store::Store;
 use zonefall_kernel::rng::Purpose;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Generation;
-use zonefall_scenario::ids::{NodeKey, WorkloadId};
+use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
 
 /// The controller: what it waits for, per claim.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,8 @@ pub struct Volumes {
 struct Wait {
     /// Since when it is mounted where it is wanted no more.
     unwanted: Option<Time>,
+    /// The node of which it was last told that it cannot attach the volume.
+    told: Option<NodeKey>,
     /// Times in a row that the cloud has refused, and until when it is not asked again.
     refusals: u32,
     not_before: Time,
@@ -51,7 +53,7 @@ const PHASE: u32 = u32::MAX - 3;
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(122));
 
 impl Wait {
-    const NONE: Self = Self { unwanted: None, refusals: 0, not_before: Time::ZERO, generation: Generation::ZERO };
+    const NONE: Self = Self { unwanted: None, told: None, refusals: 0, not_before: Time::ZERO, generation: Generation::ZERO };
 }
 
 impl Volumes {
@@ -69,6 +71,9 @@ impl Volumes {
             Attachment::Free => {
                 if let Some(node) = wanted.filter(|node| store.node_exists(*node)) {
                     self.ask(name, Attachment::Attaching(node), ctx.spec.timers.attach, store, ctx);
+                } else {
+                    // Whoever comes next begins anew.
+                    self.of.remove(&name);
                 }
             }
             Attachment::Attached(node) if wanted == Some(node) => drop(self.of.remove(&name)),
@@ -101,19 +106,19 @@ impl Volumes {
 
     /// Asks the cloud, which may refuse: then it is asked again later.
     fn ask(&mut self, name: PodName, then: Attachment, takes: Duration, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let home = store.claim(name).expect("it is one of the store's").home;
+        let zone = asked_in(name, then, store, ctx);
         let wait = self.of.entry(name).or_insert(Wait::NONE);
         if ctx.now < wait.not_before {
             return;
         }
         let elsewhere = match then {
-            Attachment::Attaching(node) if !store.is_within_reach(name, node, ctx) => Some(store.node(node).name),
+            Attachment::Attaching(node) if !store.can_attach(name, node, ctx) => Some(node),
             _ => None,
         };
-        if let Some(node) = elsewhere.filter(|_| wait.refusals == 0) {
-            ctx.record(KubeRecord::Pod(name, PodFact::AttachFailed(node)));
+        if let Some(node) = elsewhere.filter(|node| wait.told.replace(*node) != Some(*node)) {
+            ctx.record(KubeRecord::Pod(name, PodFact::AttachFailed(store.node(node).name)));
         }
-        if elsewhere.is_none() && ctx.cloud.attaches(home).is_ok() {
+        if elsewhere.is_none() && ctx.cloud.attaches(zone).is_ok() {
             *wait = Wait::NONE;
             store.set_attachment(name, then, ctx);
             self.expect(name, takes, ctx);
@@ -161,6 +166,16 @@ impl Volumes {
     pub fn factory(_state: &State, _ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
         Some(Box::<Self>::default())
     }
+}
+
+/// The zone that the cloud is asked in: that of the volume, or of the node where disks are attached by name.
+fn asked_in(name: PodName, then: Attachment, store: &Store, ctx: &ClusterCtx<'_>) -> ZoneId {
+    let node = match then {
+        Attachment::Attaching(node) | Attachment::Detaching { node, .. } => store.get_node(node),
+        Attachment::Free | Attachment::Attached(_) => None,
+    };
+    let by_name = node.filter(|_| ctx.spec.workloads[name.workload].uses_disk()).map(|node| node.zone);
+    by_name.unwrap_or_else(|| store.claim(name).expect("it is one of the store's").home)
 }
 
 /// Key of its work queue: a workload. Key of its timers: a workload, and the ordinal of a pod.

@@ -319,7 +319,7 @@ impl Lifecycle {
             self.checks.at_or_after(health.probe + ctx.spec.timers.monitor_grace).max(self.checks.after(ctx.now))
         };
         let mut health = self.health[&key];
-        // One that is on its way may come too late.
+        // A renewal in flight may arrive after the look.
         for renewal in [kubelet.last_renewal(ctx.now - ctx.latency), kubelet.last_renewal(ctx.now)] {
             if renewal + ctx.latency <= after(health) {
                 health = health.seeing(renewal, self.checks, self.since, ctx);

@@ -44,7 +44,7 @@ impl Demand {
 /// Why no node passes them.
 pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Draw) -> Result<NodeKey, Reasons> {
     let workload = store.template(demand.workload, spec);
-    if workload.volume.is_some_and(|volume| volume.is_refused()) {
+    if workload.volume.is_some_and(|volume| volume.is_rejected()) {
         return Err(Reasons::UNBOUND_CLAIM);
     }
     let assumed = Assumed::default();
@@ -213,7 +213,7 @@ impl<'a> Alone<'a> {
     fn new(demand: Demand, spec: &'a KubeClusterSpec, store: &'a Store) -> Self {
         let workload = store.template(demand.workload, spec);
         let bound = demand.zone.map(|zone| Claim::Bound(Volume(vec![(Symbol::ZONE, vec![zone])])));
-        let refused = workload.volume.filter(VolumeTemplate::is_refused).map(|_| Claim::Unbound(Class::Immediate));
+        let refused = workload.volume.filter(VolumeTemplate::is_rejected).map(|_| Claim::Unbound(Class::Immediate));
         Self { workload, claim: bound.or(refused) }
     }
 

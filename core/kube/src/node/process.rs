@@ -115,7 +115,7 @@ impl Processes {
     /// A pod has been running here for long. (An etcd member may still be starting.)
     pub fn start_warm(&mut self, id: PodId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let name = store.pod(id).expect("who settles a pod has it").name;
-        if !store.is_within_reach(name, self.node, ctx) {
+        if !store.can_attach(name, self.node, ctx) {
             return self.sync(store, ctx);
         }
         self.images.start_warm(workload(name, ctx).image);

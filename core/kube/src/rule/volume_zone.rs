@@ -23,10 +23,11 @@ pub fn admits(volume: &Volume, node: &Labels) -> bool {
     })
 }
 
-/// Which of the zones with nodes, in order of their names, the volume of a `StatefulSet`'s pod is made in where it is bound before its pod is:
-/// they take turns, beginning anywhere (`pkg/volume/util`, `ChooseZoneForVolume`). There is one zone at least.
+/// Index of the zone, among `zones` zones with nodes in order of their names, in which the volume of a `StatefulSet`'s pod is provisioned with
+/// `Immediate` binding: zones take turns by ordinal, and a hash of the set's name says which is first (`pkg/volume/util`,
+/// `ChooseZoneForVolume`). `zones` is at least 1.
 pub fn choose(zones: usize, stateful_set: &str, ordinal: u32) -> usize {
-    // Of the claim's name `<volume>-<StatefulSet>-<ordinal>` the part before the ordinal counts, as far as it has no dash.
+    // The claim is named `<volume>-<StatefulSet>-<ordinal>`. Without the ordinal, only what follows the last dash is hashed.
     let base = stateful_set.rsplit('-').next().unwrap_or_default();
     (fnv1(base).wrapping_add(ordinal) as usize) % zones
 }

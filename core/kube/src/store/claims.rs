@@ -1,6 +1,6 @@
 //! Claims of pods and the volumes behind them, as the API has them.
 
-use super::{Change, Store};
+use super::{Change, Node, Store};
 use crate::claim::{Attachment, Claim};
 use crate::ctx::ClusterCtx;
 use crate::name::{PodName, PodTag};
@@ -8,7 +8,8 @@ use crate::record::{KubeRecord, PodFact};
 use crate::rule::labels::Symbol;
 use crate::rule::volume_zone;
 use crate::spec::VolumeTemplate;
-use crate::spec::volume::Binding;
+use crate::spec::volume::VolumeSource;
+use zonefall_network::Network;
 use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
 
 impl Store {
@@ -18,14 +19,15 @@ impl Store {
     }
 
     /// The claim of a new pod, as far as it does not wait for the pod's node.
-    pub(super) fn claim_early(&mut self, name: PodName, ctx: &ClusterCtx<'_>) {
+    pub(super) fn bind_immediately(&mut self, name: PodName, ctx: &ClusterCtx<'_>) {
         let workload = &ctx.spec.workloads[name.workload];
         let (Some(volume), PodTag::Ordinal(ordinal)) = (workload.volume, name.tag) else { return };
-        let home = match volume.binding {
-            Binding::FirstConsumer => None,
-            Binding::Disk(mount) => mount.zone(),
-            Binding::Immediate => {
-                let has_nodes = |zone: &ZoneId| self.nodes.values().any(|node| node.zone == *zone);
+        let home = match volume.source {
+            VolumeSource::FirstConsumer => None,
+            VolumeSource::ExistingDisk(mount) => mount.zone(),
+            VolumeSource::Immediate => {
+                let is_master = |node: &Node| ctx.spec.control_plane.iter().any(|host| Network::host_of(*host) == node.host);
+                let has_nodes = |zone: &ZoneId| self.nodes.values().any(|node| node.zone == *zone && !is_master(node));
                 let zones = ctx.spec.disks.zones.iter().map(|(zone, _)| *zone).filter(has_nodes).collect::<Vec<_>>();
                 (!zones.is_empty()).then(|| zones[volume_zone::choose(zones.len(), &workload.name, ordinal)])
             }
@@ -38,21 +40,17 @@ impl Store {
     }
 
     /// The claim of a pod that was given a node: what is bound to no zone yet is bound to that of the node.
-    pub(super) fn claim_on(&mut self, name: PodName, volume: VolumeTemplate, (zone, label): (ZoneId, Option<Symbol>)) {
+    pub(super) fn bind_on_node(&mut self, name: PodName, volume: VolumeTemplate, (zone, label): (ZoneId, Option<Symbol>)) {
         let (attachment, deleted, mounted) = (Attachment::Free, false, None);
-        let label = label.filter(|_| !volume.is_anywhere());
-        let claim = self.claims.entry(name).or_insert(Claim { zone: label, home: zone, attachment, deleted, mounted });
-        if matches!(volume.binding, Binding::Disk(_)) {
-            // It is looked for by name where the pod is.
-            claim.home = zone;
-        }
+        let label = label.filter(|_| !volume.has_no_fixed_zone());
+        self.claims.entry(name).or_insert(Claim { zone: label, home: zone, attachment, deleted, mounted });
         self.changes.push(Change::Volume(name));
     }
 
     /// Whether a node is where it can attach a pod's volume.
-    pub fn is_within_reach(&self, name: PodName, node: NodeKey, ctx: &ClusterCtx<'_>) -> bool {
-        match ctx.spec.workloads[name.workload].volume.map(|volume| volume.binding) {
-            Some(Binding::Disk(mount)) => mount.is_in(self.node(node).zone, &ctx.spec.disks),
+    pub fn can_attach(&self, name: PodName, node: NodeKey, ctx: &ClusterCtx<'_>) -> bool {
+        match ctx.spec.workloads[name.workload].volume.map(|volume| volume.source) {
+            Some(VolumeSource::ExistingDisk(mount)) => mount.is_in(self.node(node).zone, &ctx.spec.disks),
             // The scheduler has seen to it.
             _ => true,
         }

@@ -76,6 +76,12 @@ impl Store {
 
     /// Makes a pod of a revision.
     pub fn create_pod(&mut self, name: PodName, revision: u32, ctx: &mut ClusterCtx<'_>) -> PodId {
+        self.bind_immediately(name, ctx);
+        self.create_placed_pod(name, revision, ctx)
+    }
+
+    /// Makes a pod whose node is known: it decides where its volume is.
+    pub fn create_placed_pod(&mut self, name: PodName, revision: u32, ctx: &mut ClusterCtx<'_>) -> PodId {
         let taken = self.pods_of(name.workload).any(|(_, pod)| pod.name == name);
         assert!(!taken, "{name:?} names two pods");
         let id = PodId(self.made);
@@ -95,7 +101,6 @@ impl Store {
         };
         self.pods.insert(id, Arc::new(pod));
         self.by_workload[name.workload].push(id);
-        self.claim_early(name, ctx);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
         let is_plain = ctx.spec.workloads[name.workload].update == Update::default();
@@ -121,7 +126,7 @@ impl Store {
         }
         let (name, node, zone) = (pod.name, node.name, (node.zone, node.labels.get(Symbol::ZONE)));
         if let Some(volume) = workload.volume {
-            self.claim_on(name, volume, zone);
+            self.bind_on_node(name, volume, zone);
         }
         self.changes.push(Change::Bound(name.workload, key));
         ctx.record(KubeRecord::Pod(name, PodFact::Bound(node)));

@@ -272,6 +272,8 @@ pub struct MachineDeployment {
     pub pool: PoolShare,
     /// From which of [`KubeModel::stock`] its machines are taken; `None`: there are always more.
     pub stock: Option<u16>,
+    /// It has no machines until an operation adds them.
+    pub added: bool,
 }
 
 /// A pool with a machine deployment in each of some zones.
@@ -371,7 +373,7 @@ pub struct Workload {
 impl Workload {
     /// Its pod uses a disk that is there before it.
     pub fn uses_disk(&self) -> bool {
-        self.volume.is_some_and(|volume| matches!(volume.binding, volume::Binding::Disk(_)))
+        self.volume.is_some_and(|volume| matches!(volume.source, volume::VolumeSource::ExistingDisk(_)))
     }
 
     /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.

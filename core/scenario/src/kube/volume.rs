@@ -1,4 +1,4 @@
-//! Volumes of pods: when they are bound to a zone, and disks that are there before the pods (federation-lite, "Volume affinity", "Volume
+//! Volumes of pods: when they are provisioned in a zone, and disks that exist before the pods (federation-lite, "Volume affinity", "Volume
 //! labeling", "GCE Specific Considerations").
 
 use schemars::JsonSchema;
@@ -14,36 +14,36 @@ pub struct VolumeTemplate {
     pub regional: bool,
     /// Bytes that it holds.
     pub bytes: u64,
-    /// When it is bound to its zone.
-    pub binding: Binding,
+    /// Where it comes from, and so which zone it is in.
+    pub source: VolumeSource,
 }
 
 impl VolumeTemplate {
     /// One that is made where its pod is first placed.
     pub const fn new(regional: bool, bytes: u64) -> Self {
-        Self { regional, bytes, binding: Binding::FirstConsumer }
+        Self { regional, bytes, source: VolumeSource::FirstConsumer }
     }
 
-    /// It is not in one zone alone that is known when it is made.
-    pub const fn is_anywhere(&self) -> bool {
-        self.regional || matches!(self.binding, Binding::Disk(_))
+    /// No single zone is fixed for it: it is regional, or a disk that is attached by name.
+    pub const fn has_no_fixed_zone(&self) -> bool {
+        self.regional || matches!(self.source, VolumeSource::ExistingDisk(_))
     }
 
-    /// Its claim is never bound: the volume behind it was refused.
-    pub const fn is_refused(&self) -> bool {
-        matches!(self.binding, Binding::Disk(mount) if mount.is_refused())
+    /// Its claim is never bound: the PersistentVolume behind it was rejected.
+    pub const fn is_rejected(&self) -> bool {
+        matches!(self.source, VolumeSource::ExistingDisk(mount) if mount.is_rejected())
     }
 }
 
-/// When a volume is bound to its zone.
+/// Where a volume comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// Where its pod is first placed (`WaitForFirstConsumer`).
+pub enum VolumeSource {
+    /// Provisioned where its pod is first placed (`WaitForFirstConsumer`).
     FirstConsumer,
-    /// As soon as it is claimed, wherever there is room for the pod (`Immediate`).
+    /// Provisioned as soon as it is claimed, whether or not the zone has capacity for the pod (`Immediate`).
     Immediate,
-    /// It is there already.
-    Disk(DiskMount),
+    /// A disk that exists already.
+    ExistingDisk(DiskMount),
 }
 
 /// A disk that a pod uses, as it names it.
@@ -51,45 +51,45 @@ pub enum Binding {
 pub struct DiskMount {
     /// Which of [`Disks::named`].
     pub disk: u16,
-    /// The only zone in which it is looked for when it is attached.
-    pub only: Option<ZoneId>,
-    /// Whether a claim stands between pod and disk, whose volume has labels.
-    pub label: Label,
-    /// How often the cloud was called for the label.
+    /// The only zone in which it can be attached.
+    pub attach_zone: Option<ZoneId>,
+    /// What became of the lookup of its zone.
+    pub lookup: ZoneLookup,
+    /// Calls to the cloud for that.
     pub calls: u16,
 }
 
 impl DiskMount {
-    const fn is_refused(&self) -> bool {
-        matches!(self.label, Label::Missing | Label::Ambiguous)
+    const fn is_rejected(&self) -> bool {
+        matches!(self.lookup, ZoneLookup::NotFound | ZoneLookup::Ambiguous)
     }
 
     /// The zone that the label of its volume names.
     pub const fn zone(&self) -> Option<ZoneId> {
-        match self.label {
-            Label::Zone(zone) => Some(zone),
-            Label::Direct | Label::None | Label::Missing | Label::Ambiguous => None,
+        match self.lookup {
+            ZoneLookup::Found(zone) => Some(zone),
+            ZoneLookup::DirectMount | ZoneLookup::Disabled | ZoneLookup::NotFound | ZoneLookup::Ambiguous => None,
         }
     }
 
     /// Whether a node of a zone can attach it: disks are attached by name, in the zone of the node.
     pub fn is_in(&self, zone: ZoneId, disks: &Disks) -> bool {
-        self.only.is_none_or(|only| only == zone) && disks.named[usize::from(self.disk)].zones.contains(&zone)
+        self.attach_zone.is_none_or(|only| only == zone) && disks.named[usize::from(self.disk)].zones.contains(&zone)
     }
 }
 
-/// The label of a disk's volume.
+/// What became of the lookup of a disk's zone, for the label of its PersistentVolume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
-    /// There is no volume to be labelled: the pod mounts the disk itself.
-    Direct,
-    /// Nobody labels volumes.
-    None,
-    /// Its zone.
-    Zone(ZoneId),
-    /// No disk of the name was found: the volume is refused.
-    Missing,
-    /// Disks of the name were found in several zones: the volume is refused.
+pub enum ZoneLookup {
+    /// The pod mounts the disk itself: there is no PersistentVolume to be labelled.
+    DirectMount,
+    /// The admission plugin is off.
+    Disabled,
+    /// It is in this zone.
+    Found(ZoneId),
+    /// No disk of the name was found: the PersistentVolume is rejected.
+    NotFound,
+    /// Disks of the name were found in several zones: the PersistentVolume is rejected.
     Ambiguous,
 }
 
@@ -118,48 +118,54 @@ pub struct Disk {
     pub zones: Vec<ZoneId>,
 }
 
-/// When volumes are bound (`volumeBindingMode` of their storage class).
+/// When volumes are provisioned and bound to their claims (`volumeBindingMode` of their storage class).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VolumeBinding {
-    /// Where their pods are first placed: the scheduler has looked at room, taints and spreading by then.
+    /// In the zone of the node that the scheduler chooses for the first pod: capacity, taints and spreading count.
     #[default]
     WaitForFirstConsumer,
-    /// When they are claimed: volumes of a StatefulSet take turns over the zones that have nodes (`ChooseZoneForVolume`), whether there is
-    /// room or not.
+    /// As soon as they are claimed: volumes of a StatefulSet take turns over the zones that have nodes (`ChooseZoneForVolume`), whether or not a
+    /// zone has capacity for the pod.
     Immediate,
 }
 
-/// How the cloud is asked for a disk by its name.
+/// Which zones the cloud is asked in for a disk of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiskLookup {
-    /// One call for all zones, in which names are unique (AWS).
+    /// One call for the region, in which names are unique (AWS: volume ids).
     #[default]
     Regional,
-    /// One call for the zone of the control plane (GCE without the flag `multizone`).
+    /// One call for the zone of the control plane (GCE without `multizone = true` in its cloud config).
     OneZone,
-    /// A call for each zone of the nodes, whose answers are combined (GCE with the flag).
+    /// A call for each zone of the control plane's region, whose answers are combined (GCE with it).
     EachZone,
 }
 
-/// What the admission plugin `PersistentVolumeLabel` makes of a disk's name, and how often it calls the cloud for it. `given` is the zone
-/// that the volume itself names, `own` that of the control plane, `managed` are those of the nodes, and `there` those with a disk of the name.
-pub fn look_up(lookup: DiskLookup, given: Option<ZoneId>, own: ZoneId, managed: &[ZoneId], there: &[ZoneId]) -> (Label, u16) {
-    let asked = match (given, lookup) {
+/// What the admission plugin `PersistentVolumeLabel` makes of a disk's name, and how often it calls the cloud for it: `given_zone` is the zone
+/// that the PersistentVolume names itself, `master_zone` that of the control plane, `region_zones` are those of its region, and `disk_zones` those with a disk of the name.
+pub fn look_up(
+    lookup: DiskLookup,
+    given_zone: Option<ZoneId>,
+    master_zone: ZoneId,
+    region_zones: &[ZoneId],
+    disk_zones: &[ZoneId],
+) -> (ZoneLookup, u16) {
+    let asked = match (given_zone, lookup) {
         (Some(zone), _) => vec![zone],
-        (None, DiskLookup::OneZone) => vec![own],
-        (None, DiskLookup::EachZone) => managed.to_vec(),
-        (None, DiskLookup::Regional) => there.to_vec(),
+        (None, DiskLookup::OneZone) => vec![master_zone],
+        (None, DiskLookup::EachZone) => region_zones.to_vec(),
+        (None, DiskLookup::Regional) => disk_zones.to_vec(),
     };
     let calls = if lookup == DiskLookup::Regional { 1 } else { asked.len() as u16 };
-    let found: Vec<ZoneId> = asked.into_iter().filter(|zone| there.contains(zone)).collect();
-    let label = match found[..] {
-        [] => Label::Missing,
-        [zone] => Label::Zone(zone),
-        _ => Label::Ambiguous,
+    let found: Vec<ZoneId> = asked.into_iter().filter(|zone| disk_zones.contains(zone)).collect();
+    let outcome = match found[..] {
+        [] => ZoneLookup::NotFound,
+        [zone] => ZoneLookup::Found(zone),
+        _ => ZoneLookup::Ambiguous,
     };
-    (label, calls)
+    (outcome, calls)
 }
 
 #[cfg(test)]
@@ -173,16 +179,16 @@ mod tests {
         let [a, b, c] = [ZoneId(0), ZoneId(1), ZoneId(2)];
         let nodes = [a, b, c];
         for (lookup, given, there, label, calls) in [
-            (OneZone, None, &[a, b][..], Label::Zone(a), 1),
-            (OneZone, None, &[b], Label::Missing, 1),
-            (EachZone, None, &[b], Label::Zone(b), 3),
-            (EachZone, None, &[a, b], Label::Ambiguous, 3),
-            (EachZone, None, &[], Label::Missing, 3),
-            (EachZone, Some(b), &[a, b], Label::Zone(b), 1),
-            (EachZone, Some(c), &[a, b], Label::Missing, 1),
-            (Regional, None, &[c], Label::Zone(c), 1),
-            (Regional, None, &[], Label::Missing, 1),
-            (Regional, Some(a), &[c], Label::Missing, 1),
+            (OneZone, None, &[a, b][..], ZoneLookup::Found(a), 1),
+            (OneZone, None, &[b], ZoneLookup::NotFound, 1),
+            (EachZone, None, &[b], ZoneLookup::Found(b), 3),
+            (EachZone, None, &[a, b], ZoneLookup::Ambiguous, 3),
+            (EachZone, None, &[], ZoneLookup::NotFound, 3),
+            (EachZone, Some(b), &[a, b], ZoneLookup::Found(b), 1),
+            (EachZone, Some(c), &[a, b], ZoneLookup::NotFound, 1),
+            (Regional, None, &[c], ZoneLookup::Found(c), 1),
+            (Regional, None, &[], ZoneLookup::NotFound, 1),
+            (Regional, Some(a), &[c], ZoneLookup::NotFound, 1),
         ] {
             assert_eq!(look_up(lookup, given, a, &nodes, there), (label, calls), "{lookup:?}, {given:?}, {there:?}");
         }

@@ -12,7 +12,7 @@ pub struct Raw {
     pub(crate) cluster: String,
     /// Name of a zone in which it has no nodes.
     pub(crate) zone: String,
-    /// Pool whose machines it gets there, with their labels and taints.
+    /// Pool that the new machines are like: size, labels and taints.
     pub(crate) pool: String,
     /// Number of machines.
     #[schemars(range(min = 1, max = 500))]
@@ -20,7 +20,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Name of the machine deployment that stands for them.
+    /// Name of the machine deployment of the new machines.
     pub(crate) fn machine_deployment(&self) -> String {
         format!("{}-{}-{}", self.cluster, self.pool, self.zone)
     }

@@ -1,18 +1,18 @@
-//! The descheduler runs once (`RemovePodsViolatingTopologySpreadConstraint`): pods do not move by themselves to a zone that is new or back.
+//! The descheduler runs once (`RemovePodsViolatingTopologySpreadConstraint`): pods do not move by themselves to a zone that was added or has recovered.
 
 use super::owner::RawClusterName;
 use super::prelude::*;
 
-/// The cluster, and which constraints count.
+/// The cluster, and the constraints that are enforced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Raw {
     /// The cluster.
     #[serde(flatten)]
     of: RawClusterName,
-    /// Constraints that are preferences (`ScheduleAnyway`) count, too.
+    /// Enforce constraints with `whenUnsatisfiable: ScheduleAnyway` as well as `DoNotSchedule`.
     #[serde(default)]
-    #[schemars(extend("x-source" = "sigs.k8s.io/descheduler: constraints, DoNotSchedule"))]
+    #[schemars(extend("x-source" = "sigs.k8s.io/descheduler: RemovePodsViolatingTopologySpreadConstraint, argument constraints; default [DoNotSchedule]"))]
     schedule_anyway: bool,
 }
 

@@ -153,11 +153,11 @@ operations! {
         "roll a pool" RollPool(roll_pool) -> RollMachines,
         /// Change the number of pods of a workload (`kubectl scale`).
         "scale a workload" ScaleWorkload(scale_workload) -> ScaleWorkload,
-        /// Add a zone to a cluster without Gardener: as many machines of one of its pools as are asked for, which join its control plane where
-        /// that is. Pods that are there stay where they are.
+        /// Add nodes in a new zone to a cluster without Gardener (`kube-up` with `KUBE_USE_EXISTING_MASTER=true`). The machines are like those of
+        /// one of its pools, and join the existing control plane. Running pods do not move.
         "add a zone" AddZone(add_zone) -> AddNodes,
-        /// Run the descheduler once: it evicts pods of topology domains that are larger than their spread constraints allow, if the scheduler
-        /// would place them elsewhere. Budgets may refuse.
+        /// Run the descheduler once. Where a topology spread constraint is violated, it evicts pods of the domains with too many, if the
+        /// scheduler would place them elsewhere. A PodDisruptionBudget may block an eviction.
         "run the descheduler" Deschedule(deschedule) -> Deschedule,
         /// Add a host to the control plane of a cluster without Gardener: `timers.control_plane_start` later it runs an API server and the
         /// components of the others. Load balancers take it for a new target at once. Its member of etcd is another operation's

@@ -31,6 +31,10 @@ impl ClusterOperation for Raw {
         if found.kind == Kind::DaemonSet {
             ctx.error("workload", format!("{}, a DaemonSet", quote(&self.workload)), "a Deployment or StatefulSet");
         }
+        if self.replicas > 1 && found.uses_disk() {
+            let expected = "at most 1: a disk can be attached to one node at a time";
+            ctx.error("replicas", self.replicas.to_string(), expected);
+        }
         vec![(site, Task::ScaleWorkload(WorkloadScale { workload, replicas: self.replicas }))]
     }
 }

@@ -73,15 +73,15 @@ pub struct RawCluster {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub disks: Vec<RawCloudDisk>,
-    /// How the cloud is asked for a disk by its name.
+    /// Which zones the cloud is asked in for a disk of a name.
     #[serde(default)]
     #[schemars(extend("x-source" = "federation-lite, `AWS Specific Considerations`, `GCE Specific Considerations`"))]
     pub disk_lookup: DiskLookup,
-    /// Volumes of disks are labelled with the zone of their disk when they are made; one whose disk is not found, or found in several zones,
-    /// is refused.
+    /// The admission plugin PersistentVolumeLabel labels each PersistentVolume with the zone of its disk when it is created. It rejects the volume
+    /// if the disk is found in no zone, or in several.
     #[serde(default = "yes")]
     #[schemars(extend("x-source" = "kubernetes: admission plugin PersistentVolumeLabel; off by default since 1.11"))]
-    pub labels_volumes: bool,
+    pub persistent_volume_label: bool,
     /// Its Services: of each the report says for how long no endpoint served.
     #[serde(default)]
     #[schemars(length(max = 1_000))]

@@ -95,14 +95,14 @@ pub struct RawComponent {
         "x-source" = "assumed, after what Gardener asks for as remembered: GEP-20 names no sizes"
     ))]
     pub volume_size: Option<Size>,
-    /// When that volume is bound to its zone. For workloads of clusters without Gardener.
+    /// When the volume is provisioned, in one zone, and bound to its claim (`volumeBindingMode`). For workloads of clusters without Gardener.
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "wait_for_first_consumer",
-        "x-source" = "kubernetes: StorageClass, volumeBindingMode; before 1.12 there was `immediate` alone"
+        "x-source" = "kubernetes: StorageClass, volumeBindingMode; what GCE and AWS provision could not wait before 1.12"
     ))]
     pub volume_binding: Option<VolumeBinding>,
-    /// The volume of the StatefulSet's one pod is a disk that is there before. For workloads of clusters without Gardener.
+    /// An existing disk that the StatefulSet's single pod uses, in place of a volume of its own. For workloads of clusters without Gardener.
     #[serde(default)]
     #[schemars(extend("x-default" = "a volume of its own, if any", "x-source" = "kubernetes: PersistentVolume, gcePersistentDisk"))]
     pub disk: Option<RawDiskMount>,
@@ -244,19 +244,20 @@ pub enum RawClaim {
     Regional,
 }
 
-/// A disk as a pod, or the volume behind its claim, names it.
+/// Reference to an existing disk, in a pod or in the PersistentVolume bound to its claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawDiskMount {
-    /// Name of one of the cluster's `disks`. When it is attached it is looked for by this name in the zone of the pod's node.
+    /// Name of one of the cluster's `disks`. The disk is attached by this name, in the zone of the pod's node.
     pub name: String,
-    /// The zone that the volume names, too.
+    /// Zone of the disk: only there is it looked up and attached.
     #[serde(default)]
     #[schemars(extend(
-        "x-default" = "none: the name must do",
+        "x-default" = "none: only the name is given",
         "x-source" = "federation-lite: `later, we may add some way to specify the zone for a volume`"
     ))]
     pub zone: Option<String>,
-    /// A claim and its volume stand between the pod and the disk. Without them nothing carries a zone, and the pod is scheduled anywhere.
+    /// The pod uses the disk through a PersistentVolumeClaim and a PersistentVolume. If false it mounts the disk directly: no object carries the
+    /// zone, so the scheduler ignores it.
     #[serde(default = "yes")]
     #[schemars(extend("x-source" = "federation-lite: `direct mounts do not have a place to attach zone information`"))]
     pub claim: bool,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::messages::errors_of;
 use crate::Scenario;
 use crate::ids::ZoneId;
-use crate::kube::volume::{Binding, Label};
+use crate::kube::volume::{VolumeSource, ZoneLookup};
 
 /// A cluster over two zones with a workload, whose fields come first, and with fields of its own.
 fn file(workload: &Value, cluster: &Value, operations: &Value) -> Value {
@@ -29,12 +29,12 @@ fn disks_are_one_pods_and_names_are_as_unique_as_the_cloud_has_them() {
         (
             json!({"disk": {"name": "d"}}),
             json!({"disks": twice}),
-            "clusters[0].disks[1].name: expected a name of its own: with `disk_lookup` of `regional` names are unique in all zones; found \"d\"",
+            "clusters[0].disks[1].name: expected a unique name: with `disk_lookup` of `regional`, names are unique across zones; found \"d\"",
         ),
         (
             json!({"disk": {"name": "d"}}),
             json!({"disks": [{"name": "d", "zone": "za"}, {"name": "d", "zone": "za"}]}),
-            "clusters[0].disks[1]: expected one disk of a name in each zone; found \"d\" in zone za again",
+            "clusters[0].disks[1]: expected at most one disk of each name in a zone; found \"d\" in zone za again",
         ),
         (
             json!({"disk": {"name": "e", "zone": "zx"}}),
@@ -45,17 +45,28 @@ fn disks_are_one_pods_and_names_are_as_unique_as_the_cloud_has_them() {
         (
             json!({"disk": {"name": "d"}, "replicas": 2}),
             json!({"disks": [{"name": "d", "zone": "za"}]}),
-            "clusters[0].workloads[0].disk: expected a StatefulSet of `clusters` with one pod and no other `volume`: a disk is attached to one node at a time; found a disk",
+            "clusters[0].workloads[0].disk: expected a StatefulSet of `clusters` with `replicas` of 1 and no `volume`: a disk can be attached to one node at a time; found a disk",
+        ),
+        (
+            json!({"disk": {"name": "d"}}),
+            json!({
+                "disks": [{"name": "d", "zone": "za"}],
+                "workloads": [
+                    {"name": "db", "kind": "stateful_set", "disk": {"name": "d"}},
+                    {"name": "other", "kind": "stateful_set", "disk": {"name": "d", "zone": "za"}},
+                ],
+            }),
+            "clusters[0].workloads[1].disk.name: expected a disk that no other workload uses: a disk can be attached to one node at a time; found \"d\" again",
         ),
         (
             json!({"volume": "regional", "volume_binding": "immediate"}),
             json!({}),
-            "clusters[0].workloads[0].volume_binding: expected a `volume` of `zonal`: a regional one is in no zone; found immediate",
+            "clusters[0].workloads[0].volume_binding: expected a `volume` of `zonal`: a regional volume can be attached in every zone; found immediate",
         ),
         (
             json!({"volume_binding": "immediate"}),
             json!({}),
-            "clusters[0].workloads[0].volume_binding: expected none: only workloads of `clusters` with a `volume` have it; found it",
+            "clusters[0].workloads[0].volume_binding: expected no `volume_binding`: it is for workloads of `clusters` that have a `volume`; found one",
         ),
     ] {
         assert_eq!(errors_of(&file(&workload, &cluster, &json!([])).to_string()), expected, "{workload}, {cluster}");
@@ -70,15 +81,19 @@ fn labels_of_disks_are_found_when_the_file_is_read() {
         let text = file(&json!({"disk": disk}), &cluster, &json!([])).to_string();
         let scenario = Scenario::from_json(&text).unwrap_or_else(|errors| panic!("{errors}"));
         let volume = scenario.kube.clusters.raw[0].workloads.raw[0].volume.expect("it has a disk");
-        let Binding::Disk(mount) = volume.binding else { panic!("{volume:?}") };
-        (mount.label, mount.calls)
+        let VolumeSource::ExistingDisk(mount) = volume.source else { panic!("{volume:?}") };
+        (mount.lookup, mount.calls)
     };
     let each = || json!({"disk_lookup": "each_zone"});
-    assert_eq!(label(json!({"name": "d"}), each()), (Label::Ambiguous, 2));
-    assert_eq!(label(json!({"name": "d", "zone": "zb"}), each()), (Label::Zone(ZoneId(1)), 1));
-    assert_eq!(label(json!({"name": "d"}), json!({"disk_lookup": "one_zone"})), (Label::Zone(ZoneId(0)), 1));
-    assert_eq!(label(json!({"name": "d", "claim": false}), each()), (Label::Direct, 0));
-    assert_eq!(label(json!({"name": "d"}), json!({"disk_lookup": "each_zone", "labels_volumes": false})), (Label::None, 0));
+    // All three zones of the region are asked, whether the cluster has nodes there or not.
+    assert_eq!(label(json!({"name": "d"}), each()), (ZoneLookup::Ambiguous, 3));
+    assert_eq!(label(json!({"name": "d", "zone": "zb"}), each()), (ZoneLookup::Found(ZoneId(1)), 1));
+    assert_eq!(label(json!({"name": "d"}), json!({"disk_lookup": "one_zone"})), (ZoneLookup::Found(ZoneId(0)), 1));
+    assert_eq!(label(json!({"name": "d", "claim": false}), each()), (ZoneLookup::DirectMount, 0));
+    assert_eq!(
+        label(json!({"name": "d"}), json!({"disk_lookup": "each_zone", "persistent_volume_label": false})),
+        (ZoneLookup::Disabled, 0)
+    );
 }
 
 #[test]
@@ -89,13 +104,13 @@ fn zones_are_added_once_and_where_no_controller_makes_machines() {
         (
             json!({}),
             json!([add("za"), add("zc"), add("zc")]),
-            "operations[0].add_zone.zone: expected a zone in which the cluster has no pool, and that is added once; found \"za\"\n\
-             operations[2].add_zone.zone: expected a zone in which the cluster has no pool, and that is added once; found \"zc\"",
+            "operations[0].add_zone.zone: expected a zone that has no nodes of the cluster, and that no earlier operation adds; found \"za\"\n\
+             operations[2].add_zone.zone: expected a zone that has no nodes of the cluster, and that no earlier operation adds; found \"zc\"",
         ),
         (
             json!({"components": ["kube_controller_manager", "kube_scheduler", "machine_controller_manager"]}),
             json!([add("zc")]),
-            "operations[0].add_zone.cluster: expected a cluster without `machine_controller_manager`: there a pool has all its zones from the start; found \"c\"",
+            "operations[0].add_zone.cluster: expected a cluster without `machine_controller_manager`: with it, list the zone in the pool from the start; found \"c\"",
         ),
     ] {
         assert_eq!(errors_of(&file(&json!({}), &cluster, &operations).to_string()), expected, "{operations}");

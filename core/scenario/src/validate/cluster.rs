@@ -2,7 +2,7 @@
 
 use super::deploy::deploy;
 use super::etcd::ETCD_QUOTA;
-use super::kube::{Builder, card, resources, template_of, usual_labels};
+use super::kube::{Builder, card, resources, usual_labels};
 use super::labels::{NAMESPACE, selected};
 use super::rollout;
 use super::usage;
@@ -76,7 +76,7 @@ pub(super) fn validate(
             register_hosts(ctx, &path, cluster, &mut site, &mut lowering.symbols, topology);
         }
         add_hosts(ctx, raw, cluster, &mut site, topology);
-        add_zones(ctx, raw, (&path, cluster), &mut site, lowering, topology);
+        add_zones(ctx, raw, cluster, &mut site, lowering, topology);
         site.cluster.disks = volume::disks(ctx, &mut lowering.symbols, &path, cluster, topology);
         (site.valid, site.hosts_shoots) = (ctx.errors.len() == errors, false);
         site.cluster.components = cluster.components.iter().map(|component| component.component()).collect();
@@ -142,7 +142,7 @@ fn add_hosts(ctx: &mut CheckCtx<'_>, raw: &RawScenario, cluster: &RawCluster, si
 fn add_zones(
     ctx: &mut CheckCtx<'_>,
     raw: &RawScenario,
-    (path, cluster): (&str, &RawCluster),
+    cluster: &RawCluster,
     site: &mut ClusterDraft,
     lowering: &mut ClusterDrafts,
     topology: &Topology,
@@ -154,29 +154,30 @@ fn add_zones(
         }
         let place = format!("operations[{o}].add_zone");
         if cluster.components.contains(&RawLeased::MachineControllerManager) {
-            let expected = "a cluster without `machine_controller_manager`: there a pool has all its zones from the start";
+            let expected = "a cluster without `machine_controller_manager`: with it, list the zone in the pool from the start";
             ctx.error(&format!("{place}.cluster"), quote(&add.cluster), expected);
         }
         let zone = topology.zone_names.find(ctx, &format!("{place}.zone"), &add.zone).map(ZoneId::from);
-        let pool = site.pools.find(ctx, &format!("{place}.pool"), &add.pool).map(|p| &cluster.pools[p]);
-        let (Some(zone), Some(pool)) = (zone, pool) else { continue };
-        if site.cluster.machine_deployments.iter().any(|deployment| deployment.zone == zone) {
+        let pool = site.pools.find(ctx, &format!("{place}.pool"), &add.pool);
+        let (Some(zone), Some(p)) = (zone, pool) else { continue };
+        let (name, deployments) = (add.machine_deployment(), &site.cluster.machine_deployments);
+        let Some(first) = deployments.get(site.seed.pools[p].first) else { continue };
+        if deployments.iter().any(|deployment| deployment.zone == zone || deployment.name == name) {
             ctx.error(
                 &format!("{place}.zone"),
                 quote(&add.zone),
-                "a zone in which the cluster has no pool, and that is added once",
+                "a zone that has no nodes of the cluster, and that no earlier operation adds",
             );
             continue;
         }
-        site.cluster.machine_deployments.push(MachineDeployment {
-            name: add.machine_deployment(),
-            zone,
-            template: template_of(ctx, &mut lowering.symbols, path, zone, pool, topology),
-            minimum: 0,
-            maximum: add.nodes,
-            pool: PoolShare { zone: (0, 1), minimum: 0, maximum: add.nodes, rollout: pool.rollout.rollout() },
-            stock: pool.machine.kind.as_ref().and_then(|kind| lowering.stock(kind.as_str(), zone)),
-        });
+        // As in the pool's first zone, but for the labels that say where.
+        let mut added = MachineDeployment { name, zone, minimum: 0, maximum: add.nodes, added: true, ..first.clone() };
+        added.pool = PoolShare { zone: (0, 1), minimum: 0, maximum: add.nodes, ..added.pool };
+        added.stock = cluster.pools[p].machine.kind.as_ref().and_then(|kind| lowering.stock(kind.as_str(), zone));
+        let region = &topology.regions[usize::from(topology.zones[zone].region)];
+        added.template.labels.set(Symbol::ZONE, lowering.symbols.symbol(&topology.zones[zone].name));
+        added.template.labels.set(Symbol::REGION, lowering.symbols.symbol(region));
+        site.cluster.machine_deployments.push(added);
     }
 }
 

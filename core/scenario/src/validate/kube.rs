@@ -276,11 +276,15 @@ impl Builder<'_, '_> {
             let own = zones_of(self.ctx, &format!("{path}.zones"), &pool.zones, Some(&site.seed.zones), self.topology);
             let zones = if pool.zones.is_empty() { site.seed.zones.clone() } else { own };
             let first = site.cluster.machine_deployments.len();
+            let path = format!("{path}.labels");
+            let given = pool.labels.as_ref().map(|text| labels(self.ctx, &mut self.lowering.symbols, &path, text));
+            let keys = [WELL_KNOWN[0], WELL_KNOWN[1], WELL_KNOWN[2], POOL];
+            reserved(self.ctx, &mut self.lowering.symbols, &path, given.as_deref().unwrap_or_default(), &keys);
             for (k, zone) in zones.iter().enumerate() {
                 site.cluster.machine_deployments.push(MachineDeployment {
                     name: format!("{}-{}-z{}", self.raw.name, pool.name, k + 1),
                     zone: *zone,
-                    template: template_of(self.ctx, &mut self.lowering.symbols, &path, *zone, pool, self.topology),
+                    template: template(&mut self.lowering.symbols, *zone, pool, given.iter().flatten(), self.topology),
                     minimum: over_zones(k as u32, pool.minimum, zones.len() as u32),
                     maximum: over_zones(k as u32, pool.maximum, zones.len() as u32),
                     pool: PoolShare {
@@ -290,6 +294,7 @@ impl Builder<'_, '_> {
                         rollout: pool.rollout.rollout(),
                     },
                     stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
+                    added: false,
                 });
             }
             let (maximum, max_surge) = (pool.maximum, pool.rollout.max_surge);
@@ -416,18 +421,14 @@ impl Builder<'_, '_> {
     }
 }
 
-/// What nodes of the pool at `path` are like in a zone.
-pub(super) fn template_of(
-    ctx: &mut CheckCtx<'_>,
+/// What nodes of a pool in a zone are like.
+fn template<'a>(
     symbols: &mut SymbolTable,
-    path: &str,
     zone: ZoneId,
     pool: &RawPool,
+    given: impl Iterator<Item = &'a (Symbol, Symbol)>,
     topology: &Topology,
 ) -> NodeTemplate {
-    let path = format!("{path}.labels");
-    let given = pool.labels.as_ref().map(|text| labels(ctx, symbols, &path, text)).unwrap_or_default();
-    reserved(ctx, symbols, &path, &given, &[WELL_KNOWN[0], WELL_KNOWN[1], WELL_KNOWN[2], POOL]);
     let pool_key = symbols.symbol(POOL);
     let labels = usual_labels(symbols, zone, &pool.machine, topology);
     let of_pool = (pool_key, symbols.symbol(pool.name.as_str()));
@@ -437,7 +438,7 @@ pub(super) fn template_of(
     };
     let taints = pool.taints.iter().map(taint).collect();
     NodeTemplate {
-        labels: labels.into_iter().chain([of_pool]).chain(given).collect(),
+        labels: labels.into_iter().chain([of_pool]).chain(given.copied()).collect(),
         taints,
         allocatable: resources(&pool.machine),
         volumes: pool.machine.volumes,

@@ -67,7 +67,8 @@ fn is_of_pool(node: &NodeSpec, pool: usize, site: &ClusterDraft) -> bool {
 /// Whether a machine deployment can get nodes that it does not have at the start.
 fn may_grow(deployment: &MachineDeployment, cluster: &KubeClusterSpec) -> bool {
     let has = |component| cluster.components.contains(&component);
-    has(Component::MachineControllerManager) && (deployment.minimum > 0 || has(Component::Autoscaler) && deployment.maximum > 0)
+    let by_controllers = deployment.minimum > 0 || has(Component::Autoscaler) && deployment.maximum > 0;
+    deployment.added || has(Component::MachineControllerManager) && by_controllers
 }
 
 /// Whether a node that a machine deployment gets later suits, whose host name no file can know.

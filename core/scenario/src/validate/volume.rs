@@ -3,7 +3,7 @@
 use super::workload::{PlannedComponent, UNKNOWN};
 use crate::error::{did_you_mean, quote};
 use crate::ids::{WorkloadId, ZoneId};
-use crate::kube::volume::{Binding, Disk, DiskLookup, DiskMount, Disks, Label, VolumeBinding, look_up};
+use crate::kube::volume::{Disk, DiskLookup, DiskMount, Disks, VolumeBinding, VolumeSource, ZoneLookup, look_up};
 use crate::kube::{Kind, VolumeTemplate};
 use crate::lowering::{CheckCtx, ClusterDraft, SymbolTable, Topology};
 use crate::raw::{RawClaim, RawCluster, RawComponent};
@@ -25,9 +25,13 @@ pub(super) fn disks(
             continue;
         };
         if known.zones.contains(&zone) {
-            ctx.error(&path, format!("{} in zone {} again", quote(&known.name), disk.zone), "one disk of a name in each zone");
+            ctx.error(
+                &path,
+                format!("{} in zone {} again", quote(&known.name), disk.zone),
+                "at most one disk of each name in a zone",
+            );
         } else if raw.disk_lookup == DiskLookup::Regional {
-            let expected = "a name of its own: with `disk_lookup` of `regional` names are unique in all zones";
+            let expected = "a unique name: with `disk_lookup` of `regional`, names are unique across zones";
             ctx.error(&format!("{path}.name"), quote(&known.name), expected);
         }
         known.zones.push(zone);
@@ -57,17 +61,26 @@ pub(super) fn mount(
     };
     let own = site.cluster.control_plane.first().map(|host| topology.nodes[*host].zone);
     let Some(own) = own else { return };
-    let mut managed: Vec<ZoneId> = site.zones.iter().copied().collect();
-    managed.sort_unstable();
-    managed.dedup();
-    let (label, calls) = match (mount.claim, cluster.labels_volumes) {
-        (false, _) => (Label::Direct, 0),
-        (true, false) => (Label::None, 0),
+    let region = topology.zones[own].region;
+    let managed: Vec<ZoneId> =
+        topology.zones.iter_enumerated().filter(|(_, zone)| zone.region == region).map(|(id, _)| id).collect();
+    let is_other = |volume: &VolumeTemplate| matches!(volume.source, VolumeSource::ExistingDisk(other) if usize::from(other.disk) == disk && (given.is_none() || other.attach_zone.is_none() || other.attach_zone == given));
+    if site.cluster.workloads.iter().filter_map(|workload| workload.volume.as_ref()).any(is_other) {
+        let expected = "a disk that no other workload uses: a disk can be attached to one node at a time";
+        ctx.error(&format!("{path}.disk.name"), format!("{} again", quote(&mount.name)), expected);
+        return;
+    }
+    if !raw.pods.is_empty() {
+        ctx.error(&format!("{path}.pods"), "a pod that is placed", "none: the scheduler places a pod that uses a `disk`");
+    }
+    let (lookup, calls) = match (mount.claim, cluster.persistent_volume_label) {
+        (false, _) => (ZoneLookup::DirectMount, 0),
+        (true, false) => (ZoneLookup::Disabled, 0),
         (true, true) => look_up(cluster.disk_lookup, given, own, &managed, &named[disk].zones),
     };
-    let only = given.or((cluster.disk_lookup == DiskLookup::OneZone).then_some(own));
+    let attach_zone = given.or((cluster.disk_lookup == DiskLookup::OneZone).then_some(own));
     if let Some(volume) = &mut site.cluster.workloads[workload].volume {
-        volume.binding = Binding::Disk(DiskMount { disk: disk as u16, only, label, calls });
+        volume.source = VolumeSource::ExistingDisk(DiskMount { disk: disk as u16, attach_zone, lookup, calls });
     }
 }
 
@@ -89,21 +102,25 @@ impl PlannedComponent<'_> {
         }
         let binding = self.said(|raw| raw.volume_binding);
         if binding.is_some() && (claim == RawClaim::None || !self.is_plain()) {
-            let expected = "none: only workloads of `clusters` with a `volume` have it";
-            ctx.error(&format!("{path}.volume_binding"), "it", expected);
+            let expected = "no `volume_binding`: it is for workloads of `clusters` that have a `volume`";
+            ctx.error(&format!("{path}.volume_binding"), "one", expected);
         }
         if binding == Some(VolumeBinding::Immediate) && claim == RawClaim::Regional {
-            ctx.error(&format!("{path}.volume_binding"), "immediate", "a `volume` of `zonal`: a regional one is in no zone");
+            ctx.error(
+                &format!("{path}.volume_binding"),
+                "immediate",
+                "a `volume` of `zonal`: a regional volume can be attached in every zone",
+            );
         }
         if has_disk && (!is_set || replicas != 1 || said.is_some() || !self.is_plain()) {
             let expected =
-                "a StatefulSet of `clusters` with one pod and no other `volume`: a disk is attached to one node at a time";
+                "a StatefulSet of `clusters` with `replicas` of 1 and no `volume`: a disk can be attached to one node at a time";
             ctx.error(&format!("{path}.disk"), "a disk", expected);
         }
         let usual = || self.profile.map_or(UNKNOWN.volume_gib, |profile| profile.volume_gib) << 30;
         let mut template = VolumeTemplate::new(claim == RawClaim::Regional, size.map_or_else(usual, |size| size.0));
         if binding == Some(VolumeBinding::Immediate) {
-            template.binding = Binding::Immediate;
+            template.source = VolumeSource::Immediate;
         }
         (claim != RawClaim::None || has_disk).then_some(template)
     }

@@ -90,7 +90,7 @@ fn scenario() -> Scenario {
     let deployment = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
         let pool = PoolShare { zone: (0, 1), minimum: 0, maximum: 3, rollout: Rollout::default() };
-        MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, pool }
+        MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, added: false, pool }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let twice = Workload { max_unavailable: Some(1), ..workload(3) };

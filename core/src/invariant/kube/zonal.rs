@@ -8,6 +8,7 @@ use super::{Property, View};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::labels::Symbol;
+use crate::kube::spec::volume::VolumeSource;
 
 /// The zone that each volume was made in; `None`: its node was in none.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +24,16 @@ impl Property for Zonal {
             self.made_in.remove(&pod);
         }
         let KubeRecord::Pod(pod, PodFact::Bound(node) | PodFact::VolumeAttached(node)) = *fact else { return Ok(()) };
-        if view.workload(pod).volume.is_none_or(|volume| volume.is_anywhere()) {
-            return Ok(());
+        let Some(volume) = view.workload(pod).volume.filter(|volume| !volume.regional) else { return Ok(()) };
+        if let VolumeSource::ExistingDisk(mount) = volume.source {
+            let (disks, label) =
+                (&view.spec().disks, view.objects().nodes.get(&node).and_then(|node| node.labels.get(Symbol::ZONE)));
+            let zone = disks.zones.iter().find(|(_, own)| Some(*own) == label).map(|(zone, _)| *zone);
+            let is_labelled = mount.zone().is_none_or(|labelled| Some(labelled) == zone);
+            let is_bound = matches!(fact, KubeRecord::Pod(_, PodFact::Bound(_)));
+            let is_there = is_bound || zone.is_some_and(|zone| mount.is_in(zone, disks));
+            let message = || format!("{}, whose disk is in another zone, is on {}", view.pod(pod), view.node(node));
+            return if is_labelled && is_there { Ok(()) } else { Err(message()) };
         }
         let zone = view.objects().nodes.get(&node).and_then(|node| node.labels.get(Symbol::ZONE));
         let made_in = *self.made_in.entry(pod).or_insert(zone);

@@ -8,10 +8,13 @@ use crate::ids::BalancerId;
 use crate::kernel::time::Time;
 use crate::scenario::{ActiveFault, Hit, text};
 
-/// By load balancer, node of it and target: from when to when the node found the target unhealthy, each time. (Causes are told when an outage
-/// is over.)
+/// By load balancer, node of it and target: each interval in which the node found the target unhealthy. All are kept, because causes are
+/// composed when an outage is over.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), Vec<(Time, Option<Time>)>>);
+pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), Vec<Interval>>);
+
+/// From when to when; `None`: until now.
+type Interval = (Time, Option<Time>);
 
 impl Unhealthy {
     /// A node has found a target in another state.
@@ -31,7 +34,7 @@ impl Unhealthy {
 
     /// Targets that some node of a load balancer found unhealthy at a time.
     fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        let covers = |(from, to): &(Time, Option<Time>)| *from <= at && to.is_none_or(|to| at < to);
+        let covers = |(from, to): &Interval| *from <= at && to.is_none_or(|to| at < to);
         let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(covers));
         let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
         targets.sort_unstable();

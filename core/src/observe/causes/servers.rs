@@ -141,7 +141,9 @@ impl Causes {
         let zones = nodes.map(|node| self.scenario.nodes[node].zone);
         let balancer = model.clusters[api].access.map(|access| &self.scenario.load_balancers[access.balancer]);
         let zones = zones.chain(balancer.into_iter().flat_map(|balancer| balancer.zones.iter().copied()));
-        zones.chain(host.machine_deployments.iter().map(|deployment| deployment.zone)).collect()
+        zones
+            .chain(host.machine_deployments.iter().filter(|deployment| !deployment.added).map(|deployment| deployment.zone))
+            .collect()
     }
 
     /// What became of the servers of an API from [`BEFORE`] ahead of an outage of it (`outage`, of its etcd) to its end.

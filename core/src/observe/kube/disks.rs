@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rollouts::zone_of;
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::volume::{Binding, DiskMount, Label};
+use crate::kube::spec::volume::{DiskMount, VolumeSource, ZoneLookup};
 use crate::report::DiskReport;
 use crate::scenario::Scenario;
 
@@ -56,9 +56,9 @@ impl Disks {
         let row = |((cluster, workload), used): (&(KubeClusterId, WorkloadId), &Used)| {
             let cluster = &self.scenario.kube.clusters[*cluster];
             let workload = &cluster.workloads[*workload];
-            let mount = workload.volume.and_then(|volume| match volume.binding {
-                Binding::Disk(mount) => Some(mount),
-                Binding::FirstConsumer | Binding::Immediate => None,
+            let mount = workload.volume.and_then(|volume| match volume.source {
+                VolumeSource::ExistingDisk(mount) => Some(mount),
+                VolumeSource::FirstConsumer | VolumeSource::Immediate => None,
             })?;
             let disk = &cluster.disks.named[usize::from(mount.disk)];
             let zone = mount.zone().map(|zone| self.scenario.zones[zone].name.clone());
@@ -67,24 +67,24 @@ impl Disks {
                 component: workload.name.clone(),
                 disk: disk.name.clone(),
                 zones: names(&disk.zones),
-                calls: mount.calls.into(),
-                label: label(mount).to_owned(),
-                labelled: zone,
-                used: names(&used.zones),
-                attach_failed: used.failed,
+                lookup_calls: mount.calls.into(),
+                lookup: lookup(mount).to_owned(),
+                label_zone: zone,
+                attached_zones: names(&used.zones),
+                failed_attachments: used.failed,
             })
         };
         self.of.iter().filter_map(row).collect()
     }
 }
 
-/// What became of the name.
-const fn label(mount: DiskMount) -> &'static str {
-    match mount.label {
-        Label::Direct => "mounted_directly",
-        Label::None => "not_labelled",
-        Label::Zone(_) => "labelled",
-        Label::Missing => "not_found",
-        Label::Ambiguous => "ambiguous",
+/// What became of the lookup.
+const fn lookup(mount: DiskMount) -> &'static str {
+    match mount.lookup {
+        ZoneLookup::DirectMount => "direct_mount",
+        ZoneLookup::Disabled => "disabled",
+        ZoneLookup::Found(_) => "found",
+        ZoneLookup::NotFound => "not_found",
+        ZoneLookup::Ambiguous => "ambiguous",
     }
 }

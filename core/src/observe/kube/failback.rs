@@ -146,7 +146,7 @@ impl Reporter<'_> {
         };
         let last = self.store.pods_of(id).filter_map(|(_, pod)| crowded(pod.name)).max();
         match (workload.volume, last, apart) {
-            (Some(volume), Some(pod), _) if volume.is_anywhere() => {
+            (Some(volume), Some(pod), _) if volume.has_no_fixed_zone() => {
                 format!(
                     "delete the pod {}; its volume follows it: the scheduler spreads pods only when it binds them",
                     pod.text(spec)

@@ -102,7 +102,9 @@ fn sum(of: &RolloutReport) -> String {
     said.extend(of.waits_for.as_ref().map(|why| format!("It {why}.")));
     said.extend(of.deadline_exceeded_s.map(|s| format!("It exceeded its progress deadline at {}.", clock(moment(s), 0))));
     if of.most_unavailable > 0 {
-        said.push(format!("At most {} pods were unavailable, in {} zones.", of.most_unavailable, of.zones_disrupted));
+        let pods = if of.most_unavailable == 1 { "pod was" } else { "pods were" };
+        let zones = if of.zones_disrupted == 1 { "zone" } else { "zones" };
+        said.push(format!("At most {} {pods} unavailable, in {} {zones}.", of.most_unavailable, of.zones_disrupted));
     }
     if of.exposed_pod_s > 0.0 {
         said.push(format!("Pods ran the bad revision for {} in all.", length(of.exposed_pod_s)));

@@ -26,7 +26,16 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
             let (name, template) = (format!("pool-z{}", zone.0), node.template.clone());
             let rollout = Rollout { max_surge: Int(1), max_unavailable: Int(0) };
             let pool = PoolShare { zone: (0, 1), minimum: 0, maximum, rollout };
-            cluster.machine_deployments.push(MachineDeployment { name, zone, template, minimum: 0, maximum, pool, stock: None });
+            cluster.machine_deployments.push(MachineDeployment {
+                name,
+                zone,
+                template,
+                minimum: 0,
+                maximum,
+                pool,
+                stock: None,
+                added: false,
+            });
         }
         cluster.machine_deployments.last_mut().unwrap().minimum += 1;
         node.machine = Some(MachineName {
