@@ -110,6 +110,8 @@ fn an_edit_right_before_a_reload_is_there_after_the_next_one_too() {
         crate::helpers::raise(page, "scenario");
         page.fill("form-name", "mine");
         page.press("Tab");
+        // What the page has not heard of yet it cannot keep.
+        page.wait_for("the edit", || page.attribute("document-undo", "disabled").is_none().then_some(()));
         for _ in 0..2 {
             page.reload();
             page.see_attribute("form-name", "value", "mine");
