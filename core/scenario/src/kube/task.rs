@@ -65,9 +65,9 @@ traced! { struct WorkloadScale { workload, replicas } }
 /// Machines of a machine deployment that had none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodesAdded {
-    /// The machine deployment.
+    /// The machine deployment that gets them.
     pub deployment: MachineDeploymentId,
-    /// How many.
+    /// Number of machines to add.
     pub count: u32,
 }
 

@@ -112,9 +112,9 @@ impl Disks {
 /// Disks of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
-    /// The name.
+    /// The name that they share.
     pub name: String,
-    /// Zones with a disk of it.
+    /// Zones that have a disk of this name.
     pub zones: Vec<ZoneId>,
 }
 
