@@ -49,11 +49,9 @@ impl Store {
 
     /// Whether a node is where it can attach a pod's volume.
     pub fn can_attach(&self, name: PodName, node: NodeKey, ctx: &ClusterCtx<'_>) -> bool {
-        match ctx.spec.workloads[name.workload].volume.map(|volume| volume.source) {
-            Some(VolumeSource::ExistingDisk(mount)) => mount.is_in(self.node(node).zone, &ctx.spec.disks),
-            // The scheduler has seen to it.
-            _ => true,
-        }
+        let mount = ctx.spec.workloads[name.workload].volume.and_then(|volume| volume.mount());
+        // Of other volumes the scheduler has seen to it.
+        mount.is_none_or(|mount| mount.is_in(self.node(node).zone, &ctx.spec.disks))
     }
 
     /// Volumes that pods of a name had before the one they have, or get.

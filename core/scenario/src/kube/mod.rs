@@ -373,7 +373,7 @@ pub struct Workload {
 impl Workload {
     /// Its pod uses a disk that is there before it.
     pub fn uses_disk(&self) -> bool {
-        self.volume.is_some_and(|volume| matches!(volume.source, volume::VolumeSource::ExistingDisk(_)))
+        self.volume.is_some_and(|volume| volume.mount().is_some())
     }
 
     /// The member that a pod of it is while it has its present volume, of which `volumes` came before here. `None`: it can be no other.

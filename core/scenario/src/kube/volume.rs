@@ -26,12 +26,20 @@ impl VolumeTemplate {
 
     /// No single zone is fixed for it: it is regional, or a disk that is attached by name.
     pub const fn has_no_fixed_zone(&self) -> bool {
-        self.regional || matches!(self.source, VolumeSource::ExistingDisk(_))
+        self.regional || self.mount().is_some()
     }
 
     /// Its claim is never bound: the PersistentVolume behind it was rejected.
     pub const fn is_rejected(&self) -> bool {
         matches!(self.source, VolumeSource::ExistingDisk(mount) if mount.is_rejected())
+    }
+
+    /// The disk that it is, if it is one that exists already.
+    pub const fn mount(&self) -> Option<DiskMount> {
+        match self.source {
+            VolumeSource::ExistingDisk(mount) => Some(mount),
+            VolumeSource::FirstConsumer | VolumeSource::Immediate => None,
+        }
     }
 }
 

@@ -97,6 +97,19 @@ fn labels_of_disks_are_found_when_the_file_is_read() {
 }
 
 #[test]
+fn workload_with_a_disk_is_not_scaled_beyond_one_pod() {
+    let scaled = |replicas: u32| {
+        let operation = json!([{"at": "10m", "scale_workload": {"cluster": "c", "workload": "db", "replicas": replicas}}]);
+        let disks = json!({"disks": [{"name": "d", "zone": "za"}]});
+        errors_of(&file(&json!({"disk": {"name": "d"}}), &disks, &operation).to_string())
+    };
+    assert_eq!([0, 1].map(scaled), [String::new(), String::new()]);
+    let expected =
+        "operations[0].scale_workload.replicas: expected at most 1: a disk can be attached to one node at a time; found 2";
+    assert_eq!(scaled(2), expected);
+}
+
+#[test]
 fn zones_are_added_once_and_where_no_controller_makes_machines() {
     let add = |zone: &str| json!({"at": "10m", "add_zone": {"cluster": "c", "zone": zone, "pool": "worker", "nodes": 2}});
     for (cluster, operations, expected) in [

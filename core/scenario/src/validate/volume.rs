@@ -64,8 +64,9 @@ pub(super) fn mount(
     let region = topology.zones[own].region;
     let managed: Vec<ZoneId> =
         topology.zones.iter_enumerated().filter(|(_, zone)| zone.region == region).map(|(id, _)| id).collect();
-    let is_other = |volume: &VolumeTemplate| matches!(volume.source, VolumeSource::ExistingDisk(other) if usize::from(other.disk) == disk && (given.is_none() || other.attach_zone.is_none() || other.attach_zone == given));
-    if site.cluster.workloads.iter().filter_map(|workload| workload.volume.as_ref()).any(is_other) {
+    let may_be_one = |other: DiskMount| given.is_none() || other.attach_zone.is_none() || other.attach_zone == given;
+    let mut others = site.cluster.workloads.iter().filter_map(|workload| workload.volume?.mount());
+    if others.any(|other| usize::from(other.disk) == disk && may_be_one(other)) {
         let expected = "a disk that no other workload uses: a disk can be attached to one node at a time";
         ctx.error(&format!("{path}.disk.name"), format!("{} again", quote(&mount.name)), expected);
         return;

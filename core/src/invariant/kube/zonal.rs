@@ -8,7 +8,6 @@ use super::{Property, View};
 use crate::kube::name::PodName;
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::rule::labels::Symbol;
-use crate::kube::spec::volume::VolumeSource;
 
 /// The zone that each volume was made in; `None`: its node was in none.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +24,7 @@ impl Property for Zonal {
         }
         let KubeRecord::Pod(pod, PodFact::Bound(node) | PodFact::VolumeAttached(node)) = *fact else { return Ok(()) };
         let Some(volume) = view.workload(pod).volume.filter(|volume| !volume.regional) else { return Ok(()) };
-        if let VolumeSource::ExistingDisk(mount) = volume.source {
+        if let Some(mount) = volume.mount() {
             let (disks, label) =
                 (&view.spec().disks, view.objects().nodes.get(&node).and_then(|node| node.labels.get(Symbol::ZONE)));
             let zone = disks.zones.iter().find(|(_, own)| Some(*own) == label).map(|(zone, _)| *zone);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rollouts::zone_of;
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::volume::{DiskMount, VolumeSource, ZoneLookup};
+use crate::kube::spec::volume::{DiskMount, ZoneLookup};
 use crate::report::DiskReport;
 use crate::scenario::Scenario;
 
@@ -56,10 +56,7 @@ impl Disks {
         let row = |((cluster, workload), used): (&(KubeClusterId, WorkloadId), &Used)| {
             let cluster = &self.scenario.kube.clusters[*cluster];
             let workload = &cluster.workloads[*workload];
-            let mount = workload.volume.and_then(|volume| match volume.source {
-                VolumeSource::ExistingDisk(mount) => Some(mount),
-                VolumeSource::FirstConsumer | VolumeSource::Immediate => None,
-            })?;
+            let mount = workload.volume?.mount()?;
             let disk = &cluster.disks.named[usize::from(mount.disk)];
             let zone = mount.zone().map(|zone| self.scenario.zones[zone].name.clone());
             Some(DiskReport {
