@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::ledger::Class;
-use crate::wire::{Burst, HEADERS};
+use crate::wire::{Burst, HEADERS, SEGMENT};
 use zonefall_kernel::dist::Latency;
 use zonefall_kernel::rng::Stream as Draws;
 use zonefall_kernel::time::{Duration, Time};
@@ -124,6 +124,8 @@ pub struct Tcp {
     retries: u32,
     alarm: Option<(Time, Alarm)>,
     resent: Vec<(Class, Burst)>,
+    /// A later state that what is written until then does not change, for more waits to be sent; `None`: none is known.
+    ahead: Option<Box<Self>>,
 }
 
 /// What a new connection starts from.
@@ -177,6 +179,7 @@ impl Tcp {
             retries: 0,
             alarm: None,
             resent: Vec::new(),
+            ahead: None,
         }
     }
 
@@ -190,6 +193,7 @@ impl Tcp {
     fn follow(&mut self, paths: [&Path; 2]) {
         if self.paths.each_ref() != paths {
             self.paths = Arc::new(paths.map(Clone::clone));
+            self.ahead = None;
         }
     }
 
@@ -200,6 +204,9 @@ impl Tcp {
         self.follow(paths);
         self.class = class;
         self.unsent += bytes;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.unsent += bytes;
+        }
         self.messages.push_back(Message { end: self.sent_to + self.unsent, tag, written: now, arrives: Time::ZERO });
         self.push(now);
         self.foresee()
@@ -238,13 +245,7 @@ impl Tcp {
     /// When the messages arrive if nothing more is written: those from the first that has moved on.
     fn foresee(&mut self) -> Vec<(u32, Time)> {
         let Some(&Message { end, .. }) = self.messages.back() else { return Vec::new() };
-        let future = (!self.arrives(end)).then(|| {
-            let mut future = self.clone();
-            while !future.arrives(end) {
-                assert!(future.step(Time::MAX), "a packet that is not acknowledged has an alarm");
-            }
-            future.segments
-        });
+        let future = (!self.arrives(end)).then(|| self.run_ahead(end));
         let mut segments = future.as_ref().unwrap_or(&self.segments).iter().peekable();
         let (mut there, mut moved) = (self.delivered, Vec::new());
         for message in &mut self.messages {
@@ -257,6 +258,27 @@ impl Tcp {
             }
         }
         moved
+    }
+
+    /// The packets once all up to an offset get through.
+    fn run_ahead(&mut self, end: u64) -> Vec<Segment> {
+        let messages = std::mem::take(&mut self.messages);
+        let mut future = self.ahead.take().filter(|ahead| ahead.clock > self.clock).unwrap_or_else(|| Box::new(self.clone()));
+        self.messages = messages;
+        let known = self.segments.first().map_or(self.sent_to, |segment| segment.end - segment.bytes);
+        let gone = future.segments.partition_point(|segment| segment.end <= known);
+        future.segments.drain(..gone);
+        future.acknowledged -= gone;
+        future.resent.clear();
+        // What a step sends: at most twice the window, for that grows by no more than what is acknowledged.
+        while future.unsent > 2 * future.window * SEGMENT {
+            assert!(future.step(Time::MAX), "a packet that is not acknowledged has an alarm");
+        }
+        self.ahead = (future.unsent > 0 && future.clock > self.clock).then(|| future.clone());
+        while !future.arrives(end) {
+            assert!(future.step(Time::MAX), "a packet that is not acknowledged has an alarm");
+        }
+        future.segments
     }
 
     /// Whether all packets up to an offset get through.
