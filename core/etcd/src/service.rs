@@ -8,6 +8,7 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::member::{Member, MemberState, Server};
 use crate::record::{EtcdRecord, Service};
+use smallvec::SmallVec;
 use zonefall_kernel::time::Duration;
 use zonefall_network::vantage::Change;
 use zonefall_network::{HostId, Network};
@@ -128,7 +129,7 @@ impl EtcdCluster {
         }
         let sync = |index: u8| if write { self.members[index as usize].disk.typical_sync() } else { Duration::ZERO };
         let voters = server.raft.conf_state.quorum.voters();
-        let mut times: Vec<Duration> = voters
+        let mut times: SmallVec<[Duration; 8]> = voters
             .iter()
             .filter(|&index| index != leader)
             .filter_map(|index| Some(self.connected(leader, index, net)? + sync(index)))
