@@ -63,6 +63,8 @@ pub struct Simulation {
     clusters: TiVec<EtcdId, Arc<EtcdCluster>>,
     /// Shared with clones as well.
     clients: TiVec<ClientId, Arc<Client>>,
+    /// Those of each etcd.
+    clients_of: TiVec<EtcdId, Arc<[ClientId]>>,
     cloud: Cloud,
     kube: Kube,
     access: Access,
@@ -91,7 +93,9 @@ impl Simulation {
             fx.etcd.service_changed.push(cluster.id);
         }
         let ids = scenario.clients.keys();
-        let clients = ids.map(|id| Arc::new(Client::new(&scenario, id, seed, &mut fx.out))).collect();
+        let clients: TiVec<_, _> = ids.map(|id| Arc::new(Client::new(&scenario, id, seed, &mut fx.out))).collect();
+        let of = |etcd| clients.iter_enumerated().filter(move |(_, client)| client.cluster() == etcd).map(|(id, _)| id).collect();
+        let clients_of = scenario.etcd.keys().map(of).collect();
         let now = Time::ZERO;
         let mut cloud = Cloud::new(&scenario);
         let mut garden = Garden::new(&scenario.kube);
@@ -121,6 +125,7 @@ impl Simulation {
             cards,
             clusters,
             clients,
+            clients_of,
             cloud,
             kube,
             access,
@@ -361,7 +366,7 @@ impl Simulation {
                 let (cluster, mut ctx) = self.etcd_cluster(id);
                 cluster.reconcile(&mut ctx);
                 cluster.probe(probe, &mut ctx);
-                for id in self.clients_of(id) {
+                for id in self.clients_of(id).iter().copied() {
                     let (client, mut ctx) = self.client(id);
                     client.network_changed(&mut ctx);
                 }
@@ -397,7 +402,7 @@ impl Simulation {
     fn member_moves(&mut self, member: MemberId, to: HostId) {
         let zone = self.zone_of(member);
         if self.network.zone(to) != zone {
-            for id in self.clients_of(member.cluster) {
+            for id in self.clients_of(member.cluster).iter().copied() {
                 Arc::make_mut(&mut self.clients[id]).member_leaves(member.index, zone);
             }
         }
@@ -413,21 +418,21 @@ impl Simulation {
             client.respond(leaves, token, answer, &mut ctx);
         }
         for (member, reset) in std::mem::take(&mut self.fx.etcd.stopped) {
-            for id in self.clients_of(member.cluster) {
+            for id in self.clients_of(member.cluster).iter().copied() {
                 let (client, mut ctx) = self.client(id);
                 client.member_stopped(member.index, reset, &mut ctx);
             }
         }
         for watched in std::mem::take(&mut self.fx.etcd.watched) {
-            for id in self.clients_of(watched.member.cluster) {
+            for id in self.clients_of(watched.member.cluster).iter().copied() {
                 let (client, mut ctx) = self.client(id);
                 client.notify(watched, &mut ctx);
             }
         }
     }
 
-    fn clients_of(&self, cluster: EtcdId) -> Vec<ClientId> {
-        self.clients.iter_enumerated().filter(|(_, client)| client.cluster() == cluster).map(|(id, _)| id).collect()
+    fn clients_of(&self, cluster: EtcdId) -> Arc<[ClientId]> {
+        Arc::clone(&self.clients_of[cluster])
     }
 
     fn resume_all(&mut self) {
