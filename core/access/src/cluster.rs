@@ -295,14 +295,21 @@ impl ClusterAccess {
                     self.endpoints.stops(view.key, view.answers, now);
                 }
                 server.view = *view;
+                if !view.stops {
+                    self.endpoints.follow(view.key, view.answers, view.readyz, now);
+                }
                 continue;
             }
             self.processes += 1;
             let mut draw = self.draws(SERVERS + u64::from(self.processes)).draw(0);
             let mut within = |period: Duration| now + Duration::from_nanos(draw.below(period.as_nanos()));
             let (first, renews) = (within(KEEP_LIST), within(INTERVAL));
-            // A server that starts renews its lease at once.
-            self.endpoints.started(view.key, if is_new { renews } else { now });
+            // A server that starts renews its lease once it is ready.
+            if is_new {
+                self.endpoints.started(view.key, renews);
+            } else {
+                self.endpoints.follow(view.key, view.answers, view.readyz, now);
+            }
             self.servers.insert(view.key, Server::new(*view, self.processes, first, !self.not_advertising.contains(&view.host)));
         }
     }
@@ -382,7 +389,10 @@ impl ClusterAccess {
         let known: Vec<u32> = match rules {
             Rules::Configured if matches!(id, ApiClient::Candidate(_, key) if key >= at_start) => hosts_now.to_vec(),
             Rules::Configured => (0..at_start).collect(),
-            Rules::Text { .. } | Rules::Code if self.is_new => self.endpoints.listed().to_vec(),
+            // One that has been there for long knows what servers add to their answers.
+            Rules::Text { .. } | Rules::Code if self.is_new => {
+                self.servers.values().map(Server::list).find(|list| !list.is_empty()).unwrap_or_default().to_vec()
+            }
             Rules::Text { .. } | Rules::Code => Vec::new(),
         };
         let known = known.into_iter().map(|key| Alternative {
@@ -477,7 +487,7 @@ impl ClusterAccess {
                 ctx.out.schedule(at, (self.cluster, AccessEvent::Check { balancer, node, target, generation }));
             }
         }
-        let next = self.endpoints.next_removal();
+        let next = self.endpoints.next_change();
         if let Some((at, generation)) = self.endpoints.timer.rearm(next) {
             ctx.out.schedule(at, (self.cluster, AccessEvent::Endpoints { generation }));
         }

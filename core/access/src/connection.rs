@@ -79,7 +79,7 @@ impl ClientCtx<'_> {
         if stays || self.balancer.refuses() {
             return None;
         }
-        let mut nodes = self.balancer.addresses(from);
+        let mut nodes = self.balancer.addresses(from, self.spec, self.net);
         for k in (1..nodes.len()).rev() {
             nodes.swap(k, draw.below(k as u64 + 1) as usize);
         }

@@ -253,9 +253,19 @@ impl Balancer {
         self.suffers(|fault| matches!(fault, Fault::LbRemoved(_)) || self.is_local && matches!(fault, Fault::LbDown(_)))
     }
 
-    /// Nodes that a client on a host dials, by their places: all, or the one on its machine.
-    pub(crate) fn addresses(&self, from: HostId) -> Vec<u16> {
-        self.nodes().filter(|node| !self.is_local || self.nodes[usize::from(*node)] == from).collect()
+    /// Nodes that a client on a host dials, by their places: those that its name resolves to, or the one on the client's machine.
+    pub(crate) fn addresses(&self, from: HostId, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
+        let is_near = |node: &u16| !self.is_local || self.nodes[usize::from(*node)] == from;
+        self.resolved(spec, net).into_iter().filter(is_near).collect()
+    }
+
+    /// Nodes that the name of the balancer resolves to, by their places. One that forwards within its zone is left out while no target there is healthy,
+    /// unless that holds for all (AWS, "Target group health": DNS fails away from zones without healthy targets; all zones unhealthy: to
+    /// all). How long clients keep an older answer is left out.
+    pub(crate) fn resolved(&self, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
+        let is_well = |node: &u16| self.eligible(*node, spec, net).iter().any(|key| self.health(*node, *key) == Health::Healthy);
+        let well: Vec<u16> = self.nodes().filter(|node| !spec.cross_zone && is_well(node)).collect();
+        if well.is_empty() { self.nodes().collect() } else { well }
     }
 
     /// Whether its faults drop all packets between its nodes and somewhere.
@@ -336,13 +346,18 @@ impl Balancer {
         net.round_trip(from, self.nodes[usize::from(node)])
     }
 
-    /// Targets that a node may choose for a new connection; none: the node refuses it.
-    pub(crate) fn choice(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
+    /// Targets that a node forwards to, healthy or not.
+    fn eligible(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
         let own = net.zone(self.nodes[usize::from(node)]);
         let keys = self.registered.iter().copied();
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
         // A node in a zone without targets sends clients to other zones.
-        let eligible = if near.is_empty() { keys.collect() } else { near };
+        if near.is_empty() { keys.collect() } else { near }
+    }
+
+    /// Targets that a node may choose for a new connection; none: the node refuses it.
+    pub(crate) fn choice(&self, node: u16, spec: &LoadBalancer, net: &Network) -> Vec<u32> {
+        let eligible = self.eligible(node, spec, net);
         let healthy: Vec<u32> = eligible.iter().copied().filter(|key| self.health(node, *key) == Health::Healthy).collect();
         match (healthy.is_empty(), spec.all_unhealthy) {
             (false, _) => healthy,

@@ -10,8 +10,8 @@ pub struct NodeGroup {
     pub max: u32,
 }
 
-/// Sizes of the groups with `add` nodes more, or as many as they may have: each goes to the group that is the smallest by then; of
-/// equals, to the one that was smaller before, or the first.
+/// Sizes of the groups with `add` nodes more, or as many as they may have: each goes to the group that is the smallest by then. Of equals it
+/// is the turn of the next in the order of their sizes before, in which a group that is full changes places with the first.
 pub fn balance(groups: &[NodeGroup], add: u32) -> Vec<u32> {
     let before: Vec<u32> = groups.iter().map(|group| group.size).collect();
     balance_live(&before, add, |_| groups.iter().map(|group| group.max).collect())
@@ -19,12 +19,22 @@ pub fn balance(groups: &[NodeGroup], add: u32) -> Vec<u32> {
 
 /// The same where maxima are read again before each node: `maxima` gets the sizes by then.
 pub fn balance_live(before: &[u32], add: u32, maxima: impl Fn(&[u32]) -> Vec<u32>) -> Vec<u32> {
-    let mut sizes = before.to_vec();
-    for _ in 0..add {
-        let maxima = maxima(&sizes);
-        let free = (0..sizes.len()).filter(|&group| sizes[group] < maxima[group]);
-        let Some(smallest) = free.min_by_key(|&group| (sizes[group], before[group])) else { break };
-        sizes[smallest] += 1;
+    let (mut sizes, most) = (before.to_vec(), maxima(before));
+    let mut order: Vec<usize> = (0..sizes.len()).filter(|&group| sizes[group] < most[group]).collect();
+    order.sort_by_key(|&group| before[group]);
+    // Groups before `start` are full; from there to `current` all have the same size.
+    let (mut start, mut current, mut left) = (0, 0, add);
+    while left > 0 && start < order.len() {
+        let group = order[current];
+        if sizes[group] < maxima(&sizes)[group] {
+            sizes[group] += 1;
+            left -= 1;
+        } else {
+            order.swap(start, current);
+            start += 1;
+        }
+        let is_larger = order.get(current + 1).is_some_and(|&next| sizes[order[current]] > sizes[next]);
+        current = if is_larger { current + 1 } else { start };
     }
     sizes
 }
@@ -33,6 +43,12 @@ pub fn balance_live(before: &[u32], add: u32, maxima: impl Fn(&[u32]) -> Vec<u32
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_full_group_changes_places_with_the_first() {
+        let groups = [5, 5, 1].map(|max| NodeGroup { size: 0, max });
+        assert_eq!(balance(&groups, 6), [2, 3, 1]);
+    }
 
     proptest! {
         #[test]

@@ -71,7 +71,8 @@ pub fn suitable(
     all.into_iter().filter(|pod| assumed.first_fit(*pod, key, spec, store).is_some()).collect()
 }
 
-/// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node.
+/// Packs pods on new nodes of a machine deployment, at most `room`, first fit; `None` where none of them fits on such a node. Pods that ask for
+/// the largest part of a node come first (`estimator/decreasing_pod_orderer.go`).
 pub fn estimate(
     group: MachineDeploymentId,
     room: u32,
@@ -86,7 +87,14 @@ pub fn estimate(
     let another = next_node(group, spec, store);
     let mut packed = Resources::default();
     let mut hopeless = BTreeSet::new();
-    for pod in pods {
+    let allocatable = &spec.machine_deployments[group].template.allocatable;
+    let part = |pod: &Demand| {
+        let requests = &spec.workloads[pod.workload].requests;
+        requests.cpu_milli as f64 / allocatable.cpu_milli as f64 + requests.memory as f64 / allocatable.memory as f64
+    };
+    let mut decreasing: Vec<(f64, &Demand)> = pods.iter().map(|pod| (part(pod), pod)).collect();
+    decreasing.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    for (_, pod) in decreasing {
         if hopeless.contains(pod) {
             continue;
         }
@@ -107,7 +115,6 @@ pub fn estimate(
         }
     }
     let nodes = (assumed.nodes.len() - before) as u32;
-    let allocatable = &spec.machine_deployments[group].template.allocatable;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
     (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })

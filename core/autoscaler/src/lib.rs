@@ -206,7 +206,7 @@ impl Autoscaler {
         }
         let refused = |id: MachineDeploymentId| match &groups[id] {
             _ if self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now)) => Some(GroupChoice::BackedOff),
-            group if !is_healthy(id, group.limits.minimum, store, ctx) => Some(GroupChoice::Unhealthy),
+            _ if !is_healthy(id, store, ctx) => Some(GroupChoice::Unhealthy),
             group if group.limits.maximum <= group.target => Some(GroupChoice::AtMaximum),
             _ => None,
         };
@@ -311,11 +311,13 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     too_many(unready as u32, store.nodes().count() as u32, ctx)
 }
 
-/// So many nodes of a machine deployment are missing that more would not help (`IsNodeGroupHealthy`).
-fn is_healthy(id: MachineDeploymentId, minimum: u32, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+/// So few nodes of a machine deployment are ready, of those that it is to have and that are not on their way, that more would not help
+/// (`updateAcceptableRanges`, `IsNodeGroupHealthy`).
+fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
     let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    !too_many(minimum.saturating_sub(ready), nodes().count() as u32, ctx)
+    let expected = store.machines.desired(id) - upcoming(id, 0, store);
+    !too_many(expected.saturating_sub(ready), nodes().count() as u32, ctx)
 }
 
 impl Autoscaler {

@@ -30,6 +30,8 @@ const INSTANT: Duration = Duration::from_nanos(1);
 #[derive(Clone, Debug)]
 pub struct Webhook {
     zones: PodZones,
+    /// Where pods of StatefulSets were last ready.
+    ready_in: BTreeMap<PodName, ZonePlace>,
     budgets: Vec<Selected>,
 }
 
@@ -47,7 +49,7 @@ impl Webhook {
             Selected { workloads: all.map(|(id, _)| id).collect(), status: Status::new() }
         };
         let budgets = ctx.spec.zone_aware.budgets.iter().map(selected).collect();
-        Self { zones: PodZones::new(ctx.scenario), budgets }
+        Self { zones: PodZones::new(ctx.scenario), ready_in: BTreeMap::new(), budgets }
     }
 
     /// Pods of a budget, and how many are wanted by the StatefulSets that own some of them.
@@ -58,6 +60,9 @@ impl Webhook {
             for (_, pod) in store.pods_of(*workload) {
                 let zone = self.zones.of_pod(pod, store, now);
                 let is_ready = pod.started && pod.ready;
+                if let (true, PodTag::Ordinal(_), Some(zone)) = (is_ready && !pod.terminating, pod.name.tag, zone) {
+                    self.ready_in.insert(pod.name, zone);
+                }
                 pods.push(Pod { name: pod.name, zone, is_ready, is_terminating: pod.terminating });
             }
             wanted += if pods.len() > before { store.desired(*workload) } else { 0 };
@@ -95,7 +100,8 @@ impl Webhook {
         answer.is_admitted()
     }
 
-    /// By the pods as they are now; those that are missing are where they were last.
+    /// By the pods as they are now; those that are missing are where they were last. One that moved disrupts the zone that it left, too, until it
+    /// is ready again.
     fn admits_strictly(&mut self, k: usize, pod: &zonefall_kube::store::Pod, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
         let (pods, wanted) = self.pods(k, store, ctx.now);
         let (mut unavailable, mut missing) = (BTreeMap::new(), 0);
@@ -103,7 +109,12 @@ impl Webhook {
             Some(zone) => *unavailable.entry(zone).or_default() += 1,
             None => missing += 1,
         };
-        pods.iter().filter(|pod| !pod.is_ready || pod.is_terminating).for_each(|pod| count(pod.zone));
+        for pod in pods.iter().filter(|pod| !pod.is_ready || pod.is_terminating) {
+            count(pod.zone);
+            if let Some(left) = self.ready_in.get(&pod.name).filter(|left| pod.zone.is_some_and(|zone| zone != **left)) {
+                count(Some(*left));
+            }
+        }
         for workload in &self.budgets[k].workloads {
             let names =
                 (0..store.desired(*workload)).map(|ordinal| PodName { workload: *workload, tag: PodTag::Ordinal(ordinal) });
@@ -121,12 +132,13 @@ impl Webhook {
 impl EvictionWebhook for Webhook {
     fn admit(&mut self, pod: PodId, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool {
         let pod = store.pod(pod).expect("who evicts a pod has it");
-        // The first of several that select it.
-        let Some(k) = self.budgets.iter().position(|budget| budget.workloads.contains(&pod.name.workload)) else { return true };
-        match ctx.spec.zone_aware.budgets[k].admission {
-            ZoneBudgetAdmission::Code => self.admits(k, pod, store, ctx),
-            ZoneBudgetAdmission::Strict => self.admits_strictly(k, pod, store, ctx),
-        }
+        let selects = |k: &usize| self.budgets[*k].workloads.contains(&pod.name.workload);
+        let (strict, code): (Vec<usize>, Vec<usize>) = (0..self.budgets.len())
+            .filter(selects)
+            .partition(|k| ctx.spec.zone_aware.budgets[*k].admission == ZoneBudgetAdmission::Strict);
+        // Of several the program asks the first, which records what it admits.
+        strict.into_iter().all(|k| self.admits_strictly(k, pod, store, ctx))
+            && code.first().is_none_or(|k| self.admits(*k, pod, store, ctx))
     }
 
     fn boxed(&self) -> Box<dyn EvictionWebhook> {

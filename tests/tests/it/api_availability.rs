@@ -22,7 +22,7 @@ use zonefall_tests::worlds::dice::{Dice, ms};
 use crate::fuzz::judge::unexplained;
 
 /// Random cases: usually, and thoroughly.
-const CASES: [usize; 2] = [110, 10_000];
+const CASES: [usize; 2] = [200, 20_000];
 /// The shares may differ by this much.
 const MOST: f64 = 0.01;
 const ZONES: [&str; 3] = ["a", "b", "c"];
@@ -139,8 +139,8 @@ fn case(number: u64) -> Value {
     })
 }
 
-/// A request: the zone of its server, when it was made, in seconds, and whether it was answered in time.
-type Asked = (ZoneId, f64, bool);
+/// A request: the zone of its server, when it was made and answered, in seconds, and whether that was in time.
+type Asked = (ZoneId, f64, f64, bool);
 
 /// A zone that is cut off, and one without power.
 fn isolated(scenario: &Scenario) -> (Option<ZoneId>, Option<ZoneId>) {
@@ -181,11 +181,12 @@ fn differences(number: u64) -> Vec<String> {
             // What is measured is the server's own request.
             let latency = took + scenario.kube.clusters[KubeClusterId(0)].timers.api_overhead;
             let in_time = *result == RequestResult::Ok && latency <= scenario.probe.deadline;
-            let made = (at - took).since(Time::ZERO).as_secs_f64();
+            let seconds = |at: Time| at.since(Time::ZERO).as_secs_f64();
+            let request = (from, seconds(at - took), seconds(at), in_time);
             match op {
                 Op::Watch => {}
-                Op::Range { .. } => asked[0].push((from, made, in_time)),
-                _ => asked[1].push((from, made, in_time)),
+                Op::Range { .. } => asked[0].push(request),
+                _ => asked[1].push(request),
             }
         },
         &mut |_| {},
@@ -200,12 +201,13 @@ fn differences(number: u64) -> Vec<String> {
     {
         let is_inside = from.is_some() && from == cut_off;
         let isolated = |made: f64| FAULT_S.contains(&made);
-        let counts = |(zone, made, _): &&Asked| {
+        let counts = |(zone, made, ..): &&Asked| {
             let apart = Some(*zone) == cut_off || Some(*zone) == dark;
             !isolated(*made) || if is_inside { Some(*zone) == cut_off } else { !apart }
         };
-        let interrupted = |made: f64| !(is_inside && isolated(made)) && is_interrupted(api, verb, made);
-        let met = met(asked.iter().filter(counts).map(|(_, made, in_time)| (*made, *in_time && !interrupted(*made))));
+        let waited = |made, answered| !(is_inside && isolated(made)) && interruption_ended_between(api, verb, made, answered);
+        let in_time = |&(_, made, answered, in_time): &Asked| (made, in_time && !waited(made, answered));
+        let met = met(asked.iter().filter(counts).map(in_time));
         let said = 1.0 - unavailable_s(api, vantage, verb) / RUN_S as f64;
         if (met - said).abs() > MOST {
             wrong.push(format!("{verb} from {vantage}: {met:.4} of {} requests, report {said:.4}", asked.len()));
@@ -227,10 +229,10 @@ fn unavailable_s(api: &ApiReport, vantage: &str, verb: &str) -> f64 {
     if verb == "read" { row.read_unavailable_s } else { row.write_unavailable_s }
 }
 
-/// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
-fn is_interrupted(api: &ApiReport, verb: &str, made: f64) -> bool {
+/// Whether who asked when nobody was served waited for the end of that and had an answer then, in seconds.
+fn interruption_ended_between(api: &ApiReport, verb: &str, made: f64, answered: f64) -> bool {
     let whole = api.outages.iter().filter(|outage| outage.verb == verb && outage.is_whole());
-    whole.into_iter().any(|outage| outage.from_s <= made && made < outage.to_s)
+    whole.into_iter().any(|outage| outage.from_s <= made && made < outage.to_s && outage.to_s <= answered)
 }
 
 /// The share of requests that was answered in time, over all seconds.

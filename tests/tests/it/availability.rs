@@ -19,7 +19,7 @@ use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::{Dice, ms};
 
 /// Random cases: usually, and thoroughly.
-const CASES: [usize; 2] = [100, 10_000];
+const CASES: [usize; 2] = [100, 20_000];
 /// The shares may differ by this much.
 const MOST: f64 = 0.01;
 /// More interruptions than this are a storm of elections.
@@ -147,8 +147,8 @@ fn case(number: u64) -> Value {
     })
 }
 
-/// By zone and service: when requests were made, and whether they were answered in time.
-type Asked = BTreeMap<(String, usize), Vec<(f64, bool)>>;
+/// By zone and service: when requests were made and answered, and whether that was in time.
+type Asked = BTreeMap<(String, usize), Vec<(f64, f64, bool)>>;
 
 /// Shares of a service that the report and requests tell apart, in words.
 fn differences(number: u64) -> Vec<String> {
@@ -172,8 +172,9 @@ fn differences(number: u64) -> Vec<String> {
                     _ => 0,
                 };
                 let in_time = *result == RequestResult::Ok && *latency <= scenario.probe.deadline;
-                let made = (at - *latency).since(Time::ZERO).as_secs_f64();
-                met.entry((scenario.zones[*from].name.clone(), service)).or_default().push((made, in_time));
+                let seconds = |at: Time| at.since(Time::ZERO).as_secs_f64();
+                let request = (seconds(at - *latency), seconds(at), in_time);
+                met.entry((scenario.zones[*from].name.clone(), service)).or_default().push(request);
             }
         },
         &mut |_| {},
@@ -189,7 +190,8 @@ fn differences(number: u64) -> Vec<String> {
     let compared = enough.filter_map(|((zone, service), requests)| {
         // Those that have not ended when the run does wait in a queue, and are late.
         let share = |count: usize| count as f64 / (RATE * RUN_S) as f64;
-        let met = share(requests.iter().filter(|(made, in_time)| *in_time && !interruptions.at(*service, *made)).count());
+        let answered = |&&(made, answered, in_time): &&_| in_time && !interruptions.ended_between(*service, made, answered);
+        let met = share(requests.iter().filter(answered).count());
         let said = 1.0 - unavailable_s(etcd, zone, *service) / RUN_S as f64;
         // Where leaders come and go faster than requests are made, chance decides which of them meet one.
         let chance = 2.58 * (met * (1.0 - met) / requests.len() as f64).sqrt();
@@ -243,9 +245,9 @@ impl Interruptions {
         self.0[service].iter().filter(|(from, to)| from < to).count()
     }
 
-    /// Whether nobody was served at that time, in seconds: who asks then may wait for the end of it, and have an answer in time.
-    fn at(&self, service: usize, made: f64) -> bool {
-        self.0[service].iter().any(|(from, to)| *from <= made && made < *to)
+    /// Whether who asked when nobody was served, as the state says, waited for the end of that and had an answer then, in seconds.
+    fn ended_between(&self, service: usize, made: f64, answered: f64) -> bool {
+        self.0[service].iter().any(|(from, to)| *from <= made && made < *to && *to <= answered)
     }
 }
 

@@ -20,7 +20,7 @@ use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::{Dice, ms};
 
 /// Random cases: usually, and thoroughly.
-const CASES: [usize; 2] = [100, 10_000];
+const CASES: [usize; 2] = [200, 20_000];
 /// How far the two may be apart, as a share.
 const TOLERANCE: f64 = 0.02;
 /// Entries at the start.

@@ -23,7 +23,7 @@ use crate::fuzz::{folder, regressions};
 /// Worlds whose files are checked.
 const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
-const SIMULATED: [usize; 2] = [60, 500];
+const SIMULATED: [usize; 2] = [100, 20_000];
 
 const FAULTS: [&str; 22] = [
     "api_server_kill",

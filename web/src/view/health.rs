@@ -1,10 +1,13 @@
 //! How each cluster does at the playhead: who leads, what is offered, what it can lose.
 
+use std::collections::BTreeSet;
+
 use yew::prelude::*;
 use zonefall_core::etcd::view::EtcdClusterView;
+use zonefall_core::ids::NodeKey;
 use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::record::Ready;
-use zonefall_core::kube::view::KubeClusterView;
+use zonefall_core::kube::view::{KubeClusterView, PodView};
 use zonefall_core::record::Service;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
@@ -69,23 +72,34 @@ fn etcds(count: usize) -> String {
 fn kubernetes(name: &str, clusters: &[&KubeClusterView]) -> Html {
     let sum = |of: fn(&KubeClusterView) -> usize| clusters.iter().map(|now| of(now)).sum::<usize>();
     let nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True).count());
-    let pods = sum(|now| now.pods.iter().filter(|pod| pod.ready && !pod.terminating).count());
+    let lost_nodes = sum(|now| now.nodes.iter().filter(|node| node.ready == Ready::True && node.lost.is_some()).count());
+    let pods = sum(|now| now.pods.iter().filter(|pod| is_ready(pod)).count());
+    let lost_pods = sum(|now| {
+        let lost: BTreeSet<NodeKey> = now.nodes.iter().filter(|node| node.lost.is_some()).map(|node| node.key).collect();
+        now.pods.iter().filter(|pod| is_ready(pod) && pod.node.is_some_and(|node| lost.contains(&node))).count()
+    });
     let running = sum(|now| now.machines.iter().filter(|machine| machine.phase == Phase::Running).count());
     let machines = sum(|now| now.machines.len());
-    let part = |well: usize, all: usize, what: &str| {
-        let (tone, sign) = if well == all { ("good", "✓") } else { ("warn", "△") };
-        html! { <span class={tone}>{ format!("{sign} {well} of {all} {what}") }</span> }
+    // What the API has, which may be stale.
+    let part = |well: usize, lost: usize, all: usize, what: &str| {
+        let (tone, sign) = if well == all && lost == 0 { ("good", "✓") } else { ("warn", "△") };
+        let undetected = if lost > 0 { format!(", {lost} of them lost, not yet detected") } else { String::new() };
+        html! { <span class={tone}>{ format!("{sign} {well} of {all} {what}{undetected}") }</span> }
     };
     html! {
         <li>
             <strong>{ name }</strong>
-            { part(nodes, sum(|now| now.nodes.len()), "nodes ready") }
+            { part(nodes, lost_nodes, sum(|now| now.nodes.len()), "nodes ready") }
             if machines > 0 {
-                { part(running, machines, "machines running") }
+                { part(running, 0, machines, "machines running") }
             }
-            { part(pods, sum(|now| now.pods.len()), "pods ready") }
+            { part(pods, lost_pods, sum(|now| now.pods.len()), "pods ready") }
         </li>
     }
+}
+
+fn is_ready(pod: &PodView) -> bool {
+    pod.ready && !pod.terminating
 }
 
 fn line(name: &str, now: &EtcdClusterView, spec: &zonefall_core::scenario::EtcdClusterSpec, kube: bool) -> Html {

@@ -85,6 +85,19 @@ fn server_that_stopped_costs_a_new_client_an_address_until_the_checks_have_faile
 }
 
 #[test]
+fn name_of_a_balancer_resolves_to_no_node_without_healthy_targets_unless_all_are_so() {
+    let mut bench = bench(r#", "cross_zone": false, "all_unhealthy": "open", "check": {"kind": "readyz"}"#);
+    for (unready, expected) in [(None, &[0, 1, 2][..]), (Some(1), &[0, 2]), (Some(0), &[2]), (Some(2), &[0, 1, 2])] {
+        bench.view.servers.iter_mut().filter(|server| Some(server.key) == unready).for_each(|server| server.readyz = false);
+        bench.update();
+        bench.run(Duration::from_secs(60));
+        let found = bench.access.balancers()[0].resolved(&bench.scenario.load_balancers[LB], &bench.net);
+        assert_eq!(found, expected, "{unready:?} is not ready, either");
+        check(&bench, [1.0; 4]);
+    }
+}
+
+#[test]
 fn server_that_is_silent_fails_as_many_new_clients_as_are_sent_there() {
     let mut bench = bench(r#", "cross_zone": true"#);
     bench.net.partition_host(Bench::server(&bench.scenario, 1).host, Direction::Both, true);

@@ -61,7 +61,7 @@ fn balancer_on_each_node_serves_the_clients_there_while_the_other_is_down() {
         let link = client.link();
         let crate::requests::Link::Open(connection, way, _) = link else { panic!("{id:?}: {link:?}") };
         let own = connection.through.expect("it goes through a balancer");
-        assert_eq!(balancer.addresses(client.host()), [own]);
+        assert_eq!(balancer.addresses(client.host(), &first.scenario.load_balancers[OTHER], &first.net), [own]);
         // To its own machine and on to the server, there and back.
         let server = balancer.host(connection.server).expect("it is a target");
         let (net, hop) = (&first.net, first.scenario.load_balancers[OTHER].hop_latency * 2);
@@ -112,7 +112,7 @@ fn node_that_is_cut_off_from_servers_finds_them_unhealthy_alone() {
     bench.run(Duration::from_secs(60));
     assert_eq!(bench.access.route(id), Route::Nowhere);
     let balancer = &bench.access.balancers()[1];
-    let own = balancer.addresses(host)[0];
+    let own = balancer.addresses(host, &bench.scenario.load_balancers[OTHER], &bench.net)[0];
     for node in balancer.nodes() {
         let unhealthy = (0..3).filter(|key| balancer.health(node, *key) != Health::Healthy).count();
         assert_eq!(unhealthy, if node == own { 3 } else { 0 });

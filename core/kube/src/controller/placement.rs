@@ -280,7 +280,7 @@ fn spread_score(demand: Demand, spec: &KubeClusterSpec, store: &Store, nodes: &N
     let workload = store.template(demand.workload, spec);
     let is_silent = workload.spread.is_empty() && workload.prefers.is_empty();
     let options = spec.controllers.kube_scheduler.as_ref();
-    let system = spread::system_defaults(&workload.selector);
+    let system = spread::system_defaults(&workload.selector, workload.kind == Kind::Deployment);
     let constraints = match options.map_or(DefaultSpreading::TopologySpread, |options| options.default_spreading) {
         _ if !is_silent => &workload.prefers[..],
         DefaultSpreading::TopologySpread => &system[..],

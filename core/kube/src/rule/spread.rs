@@ -85,13 +85,14 @@ fn has_all_keys(node: &SchedulerNode, constraints: &[Constraint]) -> bool {
     constraints.iter().all(|constraint| node.labels.get(constraint.key).is_some())
 }
 
-/// How pods are spread that say nothing of it, and which this selects (`systemDefaultConstraints`): as well as can be.
-pub fn system_defaults(selector: &Selector) -> [Constraint; 2] {
+/// How pods are spread that say nothing of it, and which this selects (`systemDefaultConstraints`): as well as can be. The selector of a
+/// ReplicaSet names the hash of its template (`DefaultSelector`): then only pods of one rollout count (`per_rollout`).
+pub fn system_defaults(selector: &Selector, per_rollout: bool) -> [Constraint; 2] {
     [(Symbol::HOSTNAME, 3), (Symbol::ZONE, 5)].map(|(key, max_skew)| Constraint {
         key,
         max_skew,
         selector: selector.clone(),
-        per_rollout: false,
+        per_rollout,
         min_domains: 1,
         honors_affinity: true,
         honors_taints: false,
@@ -178,4 +179,34 @@ pub fn score(
         () => MOST * (most + least - rounded(node)) / most,
     };
     candidates.iter().map(|&node| normalized(node)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_scenario::ids::NodeKey;
+
+    /// One zone was away: all pods of the old revision are in the two others.
+    #[test]
+    fn only_pods_of_one_replica_set_count_by_default() {
+        let labels = [0, 1, 2].map(|zone| {
+            let mut labels = Labels::default();
+            labels.set(Symbol::ZONE, Symbol(100 + zone));
+            labels.set(Symbol::HOSTNAME, Symbol::host(NodeKey(zone)));
+            labels
+        });
+        let nodes = labels.each_ref().map(|labels| SchedulerNode { labels, taints: &[] });
+        let own = Labels::default();
+        let pod = |node, revision| SchedulerPod { node, namespace: Symbol(1), labels: &own, revision, terminating: false };
+        let pods = [pod(1, 0), pod(1, 0), pod(2, 0), pod(2, 0), pod(0, 1)];
+        let affinity = NodeAffinity::default();
+        let incoming = Incoming { namespace: Symbol(1), labels: &own, revision: 1, affinity: &affinity, tolerations: &[] };
+        let scores = |per_rollout| {
+            let constraints = system_defaults(&Selector::All(Vec::new()), per_rollout);
+            score(&incoming, &constraints, false, &nodes, &[0, 1, 2], &pods)
+        };
+        let [first, second, third] = scores(true)[..] else { panic!("three nodes") };
+        assert!(first < second && second == third, "the first has a pod of this revision");
+        assert!(scores(false)[0] > scores(false)[1]);
+    }
 }

@@ -295,15 +295,17 @@ fn next_zone<'a, Zone: Ord>(
     }
 }
 
-/// Ordinals of the pods of a zone in the order in which they go: from the highest down; by the README those that were updated last before.
+/// Ordinals of the pods of a zone in the order in which they go: from the highest down; by the README those that were updated last before,
+/// and the others not in the same step.
 fn in_order<Zone: Ord>(rollback: Rollback, pods: Vec<&Pod<Zone>>, zone: &Zone) -> Vec<u32> {
     let mut pods: Vec<_> = pods.into_iter().filter(|pod| pod.zone.as_ref() == Some(zone)).collect();
-    pods.sort_by_key(|pod| {
-        let updated = match (rollback, pod.revision) {
-            (Rollback::Readme, PodRevision::Unfinished(since)) => Some(since),
-            _ => None,
-        };
-        Reverse((updated, pod.ordinal))
-    });
+    let updated = |pod: &&Pod<Zone>| match (rollback, pod.revision) {
+        (Rollback::Readme, PodRevision::Unfinished(since)) => Some(since),
+        _ => None,
+    };
+    pods.sort_by_key(|pod| Reverse((updated(pod), pod.ordinal)));
+    if pods.first().is_some_and(|pod| updated(pod).is_some()) {
+        pods.retain(|pod| updated(pod).is_some());
+    }
     pods.into_iter().map(|pod| pod.ordinal).collect()
 }

@@ -163,8 +163,7 @@ pub fn look_up(
     let asked = match (given_zone, lookup) {
         (Some(zone), _) => vec![zone],
         (None, DiskLookup::OneZone) => vec![master_zone],
-        (None, DiskLookup::EachZone) => region_zones.to_vec(),
-        (None, DiskLookup::Regional) => disk_zones.to_vec(),
+        (None, DiskLookup::EachZone | DiskLookup::Regional) => region_zones.to_vec(),
     };
     let calls = if lookup == DiskLookup::Regional { 1 } else { asked.len() as u16 };
     let found: Vec<ZoneId> = asked.into_iter().filter(|zone| disk_zones.contains(zone)).collect();
@@ -197,6 +196,7 @@ mod tests {
             (Regional, None, &[c], ZoneLookup::Found(c), 1),
             (Regional, None, &[], ZoneLookup::NotFound, 1),
             (Regional, Some(a), &[c], ZoneLookup::NotFound, 1),
+            (Regional, None, &[ZoneId(3)], ZoneLookup::NotFound, 1),
         ] {
             assert_eq!(look_up(lookup, given, a, &nodes, there), (label, calls), "{lookup:?}, {given:?}, {there:?}");
         }

@@ -44,6 +44,7 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
         // Two minutes in, nothing is noticed; a minute later all is.
         go_to(page, "11:00");
         see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-7p4xc", "lost, not yet detected");
+        page.see("health", "7 of 7 nodes ready, 3 of them lost, not yet detected");
         go_to(page, "13:00");
         see_thing(page, "map-pod-kube-apiserver-5fcb7f4bff-7p4xc", "not ready");
     });

@@ -129,7 +129,7 @@ impl World {
         let mut constraints: Vec<Constraint> = constraints.collect();
         if let Some(label) = &case.system_defaults {
             let all = vec![Requirement { key: symbols.symbol(label), is: Condition::Exists }];
-            constraints.extend(spread::system_defaults(&Selector::All(all)));
+            constraints.extend(spread::system_defaults(&Selector::All(all), false));
         }
         let include = |symbols: &mut SymbolTable, names: &[String]| Requirement {
             key: symbols.symbol(NAME),

@@ -37,6 +37,18 @@ pub(super) fn scaled(seen: &Seen) -> Vec<(Time, MachineDeploymentId, u32)> {
 }
 
 #[test]
+fn the_largest_pods_are_packed_first() {
+    let of = |name: &str, app: u32, cpu_milli: u64| {
+        let requests = Resources { cpu_milli, memory: 1 << 30, pods: 1 };
+        Workload { requests, ..workload(name, app, 2) }
+    };
+    // The existing node has no room for any of them; a new one has for one small pod and one big one.
+    let scenario = with(with(with(world(&[1]), large(0, 1)), of("small", 1, 3_000)), of("big", 2, 4_000));
+    let seen = run(&with_machines(scenario, 4), 1);
+    assert_eq!(seen.made().len(), 2, "{:?}", scaled(&seen));
+}
+
+#[test]
 fn pods_without_room_get_nodes() {
     let mut daemon = workload("agent", 1, 0);
     (daemon.kind, daemon.requests.cpu_milli) = (Kind::DaemonSet, 1_000);

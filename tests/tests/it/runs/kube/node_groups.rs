@@ -17,7 +17,7 @@ use zonefall_core::kube::spec::autoscaler::{ClusterAutoscaler, NodeCount, Sizing
 use zonefall_core::kube::spec::int_or_percent::IntOrPercent::Int;
 use zonefall_core::kube::spec::seed::over_zones;
 use zonefall_core::kube::spec::{PoolShare, Rollout, Task, WorkloadScale};
-use zonefall_core::scenario::{CloudAnswer, CloudApi, Fault, Scenario};
+use zonefall_core::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, Scenario, ZonePower};
 use zonefall_core::sim::Stepping;
 
 /// A pool with these nodes in its zones, each in use by a pod; `pods` of them are wanted.
@@ -175,10 +175,13 @@ proptest! {
         let seen = run(&scenario, seed);
         prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         let start: u32 = nodes.iter().sum();
+        // What a group has beyond its own maximum, the others know nothing of.
+        let is_apart = options.sizing == Sizing::Static && (0..).zip(nodes).any(|(zone, size)| size > over_zones(zone, maximum, 3));
         for step in sizes(nodes, &seen).windows(2) {
             let [before, after] = [step[0].iter().sum::<u32>(), step[1].iter().sum::<u32>()];
             let grows = after > before;
             match options.count {
+                _ if is_apart => {}
                 NodeCount::Live => prop_assert!(after <= maximum.max(start), "{step:?}"),
                 NodeCount::Targets => prop_assert!(!grows || before < maximum, "{step:?}"),
                 NodeCount::Materialized => {}
@@ -208,4 +211,25 @@ fn pods_are_placed_after_each_exhausted_group_was_tried_once() {
         let limit: Duration = secs(2 * 30 + 10 + 160);
         assert!(bound.since(asked) < limit, "seed {seed}: {:?}", bound.since(asked));
     }
+}
+
+/// A group is healthy by the nodes that it is to have, not by its minimum: one whose nodes are all lost does not grow, one below its minimum
+/// does.
+#[test]
+fn a_group_whose_nodes_are_lost_does_not_grow_and_one_below_its_minimum_does() {
+    let dark = Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(0))));
+    let seen = run(&broken(pool([8, 8, 8], 60, 24, lax(NodeCount::Materialized)), 60, None, dark), 1);
+    let scans: Vec<NodeGroupScan> = facts(&seen)
+        .into_iter()
+        .filter_map(|(_, group, fact)| match fact {
+            NodeGroupFact::Scanned(scan) if group == MachineDeploymentId(0) => Some(scan),
+            _ => None,
+        })
+        .collect();
+    assert!(scans.iter().any(|scan| scan.choice == GroupChoice::Unhealthy), "{scans:?}");
+    assert!(scans.iter().all(|scan| scan.target <= 8), "{scans:?}");
+    assert!(!bound(&seen).is_empty(), "others grow");
+    let mut few = pool([1, 1, 1], 60, 4, lax(NodeCount::Materialized));
+    few.kube.clusters[KUBE_CLUSTER].machine_deployments.iter_mut().for_each(|deployment| deployment.minimum = 5);
+    assert_eq!(bound(&run(&few, 1)).len(), 1);
 }

@@ -122,3 +122,43 @@ fn a_drain_stops_after_as_many_pods_as_the_budget_allows_where_pods_find_no_othe
     assert_eq!((drain.end, drain.remaining.len(), report.budgets[0].granted), (DrainEnd::Unfinished, 1, 2));
     assert!(drain.remaining[0].reason.contains("ZoneDisruptionBudget db"), "{}", drain.remaining[0].reason);
 }
+
+#[test]
+fn a_pod_that_moves_disrupts_the_zone_that_it_left_for_strict_budgets_until_it_is_ready_again() {
+    let db = json!({
+        "name": "db", "kind": "stateful_set", "replicas": 2, "parallel": true, "cpu": 0.1, "start": "30s",
+        "pods": [{"name": "db-0", "node": "za-1"}, {"name": "db-1", "node": "zb-1"}],
+        "node_affinity": ["kubernetes.io/hostname in (za-1, zb-1, zb-2)"],
+    });
+    let budget = json!({"name": "db", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"});
+    let cluster = cluster(2, json!({"workloads": [db], "zone_disruption_budgets": [budget]}));
+    // The pod of za goes to zb-2.
+    let drains = json!([
+        {"at": "5m", "drain_node": {"cluster": "c", "node": "za-1"}},
+        {"at": "5m", "drain_node": {"cluster": "c", "node": "zb-1"}},
+    ]);
+    let report = report(cluster, drains, json!([]), 1);
+    assert!(report.drains.iter().all(|drain| drain.end == DrainEnd::Drained), "{:?}", report.drains);
+    assert_eq!(report.budgets[0].zones_disrupted, 1, "{:?}", report.budgets);
+}
+
+#[test]
+fn every_strict_budget_of_a_pod_is_asked() {
+    let set = |name: &str, node: &str| {
+        json!({
+            "name": name, "kind": "stateful_set", "replicas": 1, "cpu": 0.1, "start": "60s", "volume": "zonal",
+            "pods": [{"name": format!("{name}-0"), "node": node}],
+        })
+    };
+    let budget = |name: &str, pods: &str| json!({"name": name, "pods": pods, "max_unavailable": 2, "zdb": "strict"});
+    let budgets = [budget("x", "app=x"), budget("both", "app in (x, y)")];
+    let sets = [set("x", "zb-1"), set("y", "za-1")];
+    let cluster = cluster(2, json!({"workloads": sets, "zone_disruption_budgets": budgets}));
+    let drains = json!([
+        {"at": "5m", "drain_node": {"cluster": "c", "node": "za-1"}},
+        {"at": "310s", "drain_node": {"cluster": "c", "node": "zb-1"}},
+    ]);
+    let report = report(cluster, drains, json!([]), 1);
+    assert!(report.drains.iter().all(|drain| drain.end == DrainEnd::Drained), "{:?}", report.drains);
+    assert!(report.budgets.iter().all(|budget| budget.zones_disrupted == 1), "{:?}", report.budgets);
+}
