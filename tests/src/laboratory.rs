@@ -100,7 +100,7 @@ pub fn scenario(set_up: &SetUp, duration: Duration) -> Scenario {
 }
 
 /// From a message's arrival until it is handled. Behind a proxy more threads wake up in turn, and those of members that idle wake up late: of
-/// the 4.4 ms from SIGTERM to the new leader (`etcd-stop-more.json`, 0.5 ms of delay) three messages have 1.5 and two writes 0.5.
+/// the 4.4 ms from SIGTERM to the new leader (`etcd-stop-more.json`), 1.5 ms are the delays of three messages and 0.5 ms two fsyncs.
 fn rpc_overhead(set_up: &SetUp) -> Duration {
     let proxied = set_up.bytes.is_none() && !set_up.tls;
     Duration::from_micros(if !proxied {

@@ -175,7 +175,7 @@ proptest! {
         let seen = run(&scenario, seed);
         prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         let start: u32 = nodes.iter().sum();
-        // What a group has beyond its own maximum, the others know nothing of.
+        // The maximum of a static group does not depend on the other groups, even if one of these starts beyond its own.
         let is_apart = options.sizing == Sizing::Static && (0..).zip(nodes).any(|(zone, size)| size > over_zones(zone, maximum, 3));
         for step in sizes(nodes, &seen).windows(2) {
             let [before, after] = [step[0].iter().sum::<u32>(), step[1].iter().sum::<u32>()];
