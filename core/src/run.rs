@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use crate::ids::EtcdId;
 use crate::invariant::{Checker, Invariants, Violation};
 use crate::kernel::time::{Duration, Time};
+use crate::observe::availability::Availability;
 use crate::observe::close_up::CloseUp;
 use crate::observe::cost::{Account, Meters};
 use crate::observe::kube::failback::failback;
@@ -180,7 +181,8 @@ impl Run {
         let links = self.simulation.links();
         let mut traffic = self.traffic.clone();
         traffic.close(now, &links, now + self.window > self.next_window);
-        let etcd: IndexMap<_, _> = scenario.etcd.keys().map(|id| self.cluster(id, now, &scenario)).collect();
+        let availability = self.availability(now);
+        let etcd: IndexMap<_, _> = scenario.etcd.keys().map(|id| self.cluster(id, &availability, now, &scenario)).collect();
         let messages = self.simulation.messages();
         let zone_pairs = traffic.rows(&scenario);
         let lost = traffic::imbalance(&messages, &links, &zone_pairs);
@@ -209,7 +211,7 @@ impl Run {
                 deadline_s: length(scenario.probe.deadline),
             },
             etcd,
-            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd), &|cluster| self.observers.availability.api(cluster, now)),
+            api: kube.apis(now, &|etcd| self.simulation.vantages(etcd), &|cluster| availability.api(cluster, now)),
             pods,
             nodes,
             machines,
@@ -253,7 +255,16 @@ impl Run {
         }
     }
 
-    fn cluster(&mut self, id: EtcdId, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
+    /// What was there until now, as requests that are under way tell, too: those that wait for longer than the deadline are late.
+    fn availability(&self, now: Time) -> Availability {
+        let mut availability = self.observers.availability.clone();
+        for record in self.simulation.overdue(self.simulation.scenario().probe.deadline) {
+            availability.record(now, &Record::Client(record));
+        }
+        availability
+    }
+
+    fn cluster(&mut self, id: EtcdId, availability: &Availability, now: Time, scenario: &Scenario) -> (String, EtcdReport) {
         let cluster = &scenario.etcd[id];
         let status = self.simulation.members(id);
         // Pods are members in turn: of each the one that it is now.
@@ -274,7 +285,7 @@ impl Run {
         });
         let members = members.collect();
         let seen = &self.observers;
-        let unavailable_s = |service| seen.availability.unavailable_s(id, service, now);
+        let unavailable_s = |service| availability.unavailable_s(id, service, now);
         let report = EtcdReport {
             members,
             leader_changes: seen.leaders.changes(id),
@@ -287,10 +298,10 @@ impl Run {
                 serializable: unavailable_s(Service::ReadSerializable),
             },
             quorum_lost_s: unavailable_s(Service::Quorum),
-            vantages: seen.availability.vantages(id, &self.simulation.vantages(id), now),
+            vantages: availability.vantages(id, &self.simulation.vantages(id), now),
             no_fault_tolerance_s: length(seen.tolerance.none(id, now)),
             tolerance: seen.tolerance.rows(id),
-            outages: seen.availability.outages(id, now),
+            outages: availability.outages(id, now),
             quota_bytes: cluster.options.quota_bytes,
             alarms: seen.space.alarms(id, now),
             defragmentations: seen.space.defragmentations(id),

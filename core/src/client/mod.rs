@@ -402,8 +402,27 @@ impl Client {
         result: RequestResult,
         out: &mut dyn ClientOutbox,
     ) {
+        out.record(self.ended(member, ([latency, waited], expected), result));
+    }
+
+    fn ended(
+        &self,
+        member: MemberId,
+        ([latency, waited], expected): ([Duration; 2], Option<bool>),
+        result: RequestResult,
+    ) -> ClientRecord {
         let (client, from, op) = (self.id, self.spec.zone, self.spec.op);
-        out.record(ClientRecord::Request { client, from, op, member, latency, waited, expected, result });
+        ClientRecord::Request { client, from, op, member, latency, waited, expected, result }
+    }
+
+    /// Requests under way for longer than that, as if they ended now without an answer.
+    pub fn overdue(&self, now: Time, deadline: Duration) -> impl Iterator<Item = ClientRecord> {
+        let overdue = self.requests.open_ones().filter(move |request| now.since(request.since) > deadline);
+        overdue.map(move |request| {
+            let member = MemberId { cluster: self.cluster, index: request.member };
+            let times = [now.since(request.since), request.waited(now)];
+            self.ended(member, (times, request.expected), RequestResult::TimedOut)
+        })
     }
 
     fn queue_deadline(&mut self, due: Time, out: &mut dyn ClientOutbox) {

@@ -97,6 +97,11 @@ impl Requests {
         place.take().expect("an open request")
     }
 
+    /// The requests that have not ended.
+    pub fn open_ones(&self) -> impl Iterator<Item = &Request> {
+        self.slots.iter().filter_map(|(_, request)| request.as_ref())
+    }
+
     /// The requests that are at a member.
     pub fn at(&self, member: u8) -> Vec<Token> {
         (0u32..)

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::access::cluster::view::AccessView;
 use crate::etcd::view::EtcdClusterView;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec};
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::kube::view::KubeClusterView;
 use crate::network::Network;
+use crate::record::ClientRecord;
 use crate::scenario::ActiveFault;
 use crate::sim::Simulation;
 
@@ -36,6 +37,11 @@ impl Simulation {
     /// How long machines have been there until now, all together: nanoseconds by machine deployment of a cluster.
     pub fn machine_time(&self) -> impl Iterator<Item = (KubeClusterId, MachineDeploymentId, u128)> {
         self.cloud.machine_time(self.now)
+    }
+
+    /// Requests of clients of etcd that have been under way for longer than that, as if they ended now without an answer.
+    pub fn overdue(&self, deadline: Duration) -> impl Iterator<Item = ClientRecord> {
+        self.clients.iter().flat_map(move |client| client.overdue(self.now, deadline))
     }
 
     /// The world as [`Simulation::run_until`] left it.

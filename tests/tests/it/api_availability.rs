@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zonefall_core::ids::{KubeClusterId, ZoneId};
-use zonefall_core::kernel::time::Time;
+use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{ClientRecord, Record, RequestResult};
 use zonefall_core::report::ApiReport;
-use zonefall_core::run::run;
+use zonefall_core::run::Run;
 use zonefall_core::scenario::{Fault, FaultTarget, Load, Op, Scenario, ZonePartition, ZonePower};
 use zonefall_core::sim::Options;
 use zonefall_tests::asked;
@@ -26,8 +26,10 @@ const CASES: [usize; 2] = [200, 20_000];
 /// The shares may differ by this much.
 const MOST: f64 = 0.01;
 const ZONES: [&str; 3] = ["a", "b", "c"];
-/// How long a run is, in seconds.
+/// After how long the report is read, in seconds.
 const RUN_S: u64 = 400;
+/// By then every request that was made before has ended.
+const END_S: u64 = RUN_S + 60;
 /// While something is wrong.
 const FAULT_S: Range<f64> = 5.0..(RUN_S - 20) as f64;
 /// Requests of either verb in a second.
@@ -117,7 +119,7 @@ fn case(number: u64) -> Value {
     json!({
         "name": format!("api-availability-{number}"),
         "seed": number,
-        "duration": ms(RUN_S * 1_000),
+        "duration": ms(END_S * 1_000),
         "traffic": "requests",
         "prices": {"books": []},
         "probe": {"deadline": deadline},
@@ -167,30 +169,29 @@ fn differences(number: u64) -> Vec<String> {
     }
     let scenario = Arc::new(scenario);
     let mut asked: [Vec<Asked>; 2] = Default::default();
-    let report = run(
-        &scenario,
-        scenario.seed,
-        Options::default(),
-        &mut |at, record| {
-            let &Record::Client(ClientRecord::Request { client, from, op, latency: took, ref result, .. }) = record else {
-                return;
-            };
-            if scenario.client(client).name.starts_with(BUSY) {
-                return;
-            }
-            // What is measured is the server's own request.
-            let latency = took + scenario.kube.clusters[KubeClusterId(0)].timers.api_overhead;
-            let in_time = *result == RequestResult::Ok && latency <= scenario.probe.deadline;
-            let seconds = |at: Time| at.since(Time::ZERO).as_secs_f64();
-            let request = (from, seconds(at - took), seconds(at), in_time);
-            match op {
-                Op::Watch => {}
-                Op::Range { .. } => asked[0].push(request),
-                _ => asked[1].push(request),
-            }
-        },
-        &mut |_| {},
-    );
+    let report_at = Time::ZERO + Duration::from_secs(RUN_S);
+    let mut sink = |at: Time, record: &Record| {
+        let &Record::Client(ClientRecord::Request { client, from, op, latency: took, ref result, .. }) = record else {
+            return;
+        };
+        if scenario.client(client).name.starts_with(BUSY) || at - took >= report_at {
+            return;
+        }
+        // What is measured is the server's own request.
+        let latency = took + scenario.kube.clusters[KubeClusterId(0)].timers.api_overhead;
+        let in_time = *result == RequestResult::Ok && latency <= scenario.probe.deadline;
+        let seconds = |at: Time| at.since(Time::ZERO).as_secs_f64();
+        let request = (from, seconds(at - took), seconds(at), in_time);
+        match op {
+            Op::Watch => {}
+            Op::Range { .. } => asked[0].push(request),
+            _ => asked[1].push(request),
+        }
+    };
+    let mut run = Run::new(&scenario, scenario.seed, Options::default());
+    run.advance(report_at, &mut sink);
+    let report = run.report();
+    run.advance(Time::ZERO + Duration::from_secs(END_S), &mut sink);
     let api = &report.api["c"];
     let (cut_off, dark) = isolated(&scenario);
     let vantages = scenario.zones.iter_enumerated().filter(|(zone, _)| Some(*zone) != dark);

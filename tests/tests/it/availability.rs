@@ -19,7 +19,7 @@ use zonefall_tests::threads::of_numbers;
 use zonefall_tests::worlds::dice::{Dice, ms};
 
 /// Random cases: usually, and thoroughly.
-const CASES: [usize; 2] = [100, 20_000];
+const CASES: [usize; 2] = [200, 20_000];
 /// The shares may differ by this much.
 const MOST: f64 = 0.01;
 /// More interruptions than this are a storm of elections.

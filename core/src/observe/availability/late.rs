@@ -22,7 +22,9 @@ use crate::ids::{ClientId, EtcdId, FaultId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::causes::{self, BEFORE};
 use crate::record::Service;
-use crate::scenario::{ActiveFault, Client, Fault, FaultTarget, ProbeFrom, Scenario, Target, Vantage, ZonePartition, ZonePower};
+use crate::scenario::{
+    ActiveFault, Client, Fault, FaultTarget, Load, ProbeFrom, Scenario, Target, Vantage, ZonePartition, ZonePower,
+};
 
 /// Where no other is made, a request tells of so long a time at least.
 const TELLS: Duration = Duration::from_secs(1);
@@ -65,6 +67,8 @@ impl Rules {
 ///
 /// One that is bound to a member tells nothing; nor does an API server whose connection hangs, which is the API's trouble. One that follows
 /// the leader (or never asks it) meets what that member has to do: it tells where, and while, nobody in its zone asks for the same of all.
+/// Likewise one whose connections ask only once they have been answered, so seldom while answers are late (coordinated omission): it tells
+/// where nobody asks at a rate.
 #[derive(Clone, Debug)]
 pub(super) struct Witnesses {
     /// By client: from when to when others are better witnesses.
@@ -77,12 +81,15 @@ impl Witnesses {
         let about = |client: &Client| (client.etcd, client.zone, service_of(client.op));
         let follows = |client: &Client| client.server.is_none() && matches!(client.target, Target::Leader | Target::Follower);
         let asks_all = |client: &Client| client.server.is_none() && matches!(client.target, Target::Nearest | Target::All);
+        let steady = |client: &Client| matches!(client.load, Load::Open { interval, .. } if interval <= TELLS);
         let unlimited = || scenario.clients.iter().filter(|client| client.requests.is_none());
         let better = |client: &Client| {
-            let others = unlimited().filter(|other| asks_all(other) && about(other) == about(client));
+            let waits = matches!(client.load, Load::Closed { .. });
+            let tells_more = |other: &Client| asks_all(other) && (follows(client) || waits && steady(other));
+            let others = unlimited().filter(|other| about(other) == about(client) && tells_more(other));
             others.map(|other| (other.start, other.stop)).collect()
         };
-        let clients = scenario.clients.iter().map(|client| if follows(client) { better(client) } else { Vec::new() });
+        let clients = scenario.clients.iter().map(better);
         Self { clients: Arc::new(clients.collect()) }
     }
 
