@@ -1,15 +1,14 @@
 //! How the clients of one cluster reach its API servers: the load balancer, the lists that the servers advertise, and each client.
 
+mod alternatives;
 mod checks;
 mod further;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::alt_svc::Rules;
-use crate::alt_svc::advertiser::KEEP as KEEP_LIST;
-use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
-use crate::alt_svc::client::Client as Selector;
+use crate::alt_svc::advertiser::Advertiser;
+use crate::alt_svc::alternatives::Block;
 use crate::client::{Address, Client};
 use crate::connection::ClientCtx;
 use crate::ctx::AccessCtx;
@@ -21,20 +20,18 @@ use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::Balancer;
+use alternatives::advertiser;
 use further::{further, request_timings};
+use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_kube::ctx::{ApiClient, NewClient, NewConnection, Route};
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Alternatives, ApiAccess};
+use zonefall_scenario::access::ApiAccess;
 use zonefall_scenario::ids::{BalancerId, FaultId, KubeClusterId};
 use zonefall_scenario::kube::balancers::balancers;
 use zonefall_scenario::{Fault, Scenario};
-
-/// The longest that a client uses a list, where the API servers have no shutdown delay of their own (OpenShift:
-/// `shutdown-delay-duration`).
-const KEEP: Duration = Duration::from_secs(70);
 
 /// Entities of draws beyond all keys of servers and nodes.
 const SERVERS: u64 = 1 << 40;
@@ -86,6 +83,8 @@ pub struct ClusterAccess {
     view: ApiView,
     /// Hosts whose servers advertise no alternatives.
     not_advertising: Vec<HostId>,
+    /// How the others do.
+    advertiser: Advertiser<u32>,
     /// There was no view yet: servers and clients of the first one have been running for long.
     is_new: bool,
 }
@@ -121,6 +120,7 @@ impl ClusterAccess {
             done: BTreeSet::new(),
             backlog_timer: Timer::new(),
             not_advertising: scenario.kube.clusters[cluster].not_advertising.iter().map(|node| Network::host_of(*node)).collect(),
+            advertiser: advertiser(access.alternatives, &scenario.kube.clusters[cluster]),
             view: ApiView::default(),
             is_new: true,
         }
@@ -303,14 +303,16 @@ impl ClusterAccess {
             self.processes += 1;
             let mut draw = self.draws(SERVERS + u64::from(self.processes)).draw(0);
             let mut within = |period: Duration| now + Duration::from_nanos(draw.below(period.as_nanos()));
-            let (first, renews) = (within(KEEP_LIST), within(INTERVAL));
+            let keep = self.advertiser.keep();
+            let (refreshes, renews) = (Periodic::new(within(keep), keep), within(INTERVAL));
             // A server that starts renews its lease once it is ready.
             if is_new {
                 self.endpoints.started(view.key, renews);
             } else {
                 self.endpoints.follow(view.key, view.answers, view.readyz, now);
             }
-            self.servers.insert(view.key, Server::new(*view, self.processes, first, !self.not_advertising.contains(&view.host)));
+            let advertiser = (!self.not_advertising.contains(&view.host)).then(|| self.advertiser.clone());
+            self.servers.insert(view.key, Server::new(*view, self.processes, refreshes, advertiser));
         }
     }
 
@@ -321,7 +323,7 @@ impl ClusterAccess {
         let endpoints = self.endpoints.listed();
         for (key, server) in &mut self.servers {
             // A server that has just started reads them with its first request. A server that etcd does not answer keeps its list.
-            if (is_new || server.list().is_empty()) && server.view.answers {
+            if (is_new || server.reads_at_once()) && server.view.answers {
                 server.read(endpoints);
             } else if changed {
                 let timer = self.refresh_timers.entry(*key).or_default();
@@ -367,40 +369,6 @@ impl ClusterAccess {
                 }
             }
         }
-    }
-
-    /// A client that knows no alternatives, or at the start all. What it is configured with was written when its node was set up: the
-    /// control plane of the start, or on a host added to it, of now.
-    fn selector(
-        &self,
-        rules: Alternatives,
-        (id, host): (ApiClient, HostId),
-        hosts_now: &[u32],
-        ctx: &AccessCtx<'_>,
-    ) -> Selector<Address> {
-        let keep = ctx.scenario.kube.clusters[self.cluster].shutdown_delay.unwrap_or(KEEP);
-        let rules = match rules {
-            Alternatives::Text => Rules::Text { keep },
-            Alternatives::Code => Rules::Code,
-            Alternatives::Configured => Rules::Configured,
-        };
-        let spec = &ctx.scenario.kube.clusters[self.cluster];
-        let (hosts, at_start) = (&spec.control_plane, spec.hosts_at_start().len() as u32);
-        let known: Vec<u32> = match rules {
-            Rules::Configured if matches!(id, ApiClient::Candidate(_, key) if key >= at_start) => hosts_now.to_vec(),
-            Rules::Configured => (0..at_start).collect(),
-            // One that has been there for long knows what servers add to their answers.
-            Rules::Text { .. } | Rules::Code if self.is_new => {
-                self.servers.values().map(Server::list).find(|list| !list.is_empty()).unwrap_or_default().to_vec()
-            }
-            Rules::Text { .. } | Rules::Code => Vec::new(),
-        };
-        let known = known.into_iter().map(|key| Alternative {
-            authority: Address::Server(key),
-            local: Network::host_of(hosts[key as usize]) == host,
-            block: Block::Free,
-        });
-        Selector::new(rules, Listed::new(known.collect(), ctx.now), None)
     }
 
     /// Every client adapts to what has changed.

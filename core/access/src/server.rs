@@ -1,6 +1,6 @@
 //! API servers as their clients and balancers see them, and the list of alternatives that each adds to its answers.
 
-use crate::alt_svc::advertiser::{Advertiser, KEEP};
+use crate::alt_svc::advertiser::Advertiser;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::Time;
 use zonefall_network::HostId;
@@ -28,17 +28,15 @@ pub(crate) struct Server {
     pub(crate) view: ServerView,
     /// Number of its process.
     pub(crate) process: u32,
-    /// It adds alternatives to its answers.
-    advertises: bool,
-    advertiser: Advertiser<u32>,
+    /// `None`: it adds no alternatives to its answers.
+    advertiser: Option<Advertiser<u32>>,
     refreshes: Periodic,
 }
 
 impl Server {
-    /// A server whose requests have come so regularly that it reads the endpoints at even intervals from `first` on.
-    pub(crate) fn new(view: ServerView, process: u32, first: Time, advertises: bool) -> Self {
-        let (advertiser, refreshes) = (Advertiser::default(), Periodic::new(first, KEEP));
-        Self { view, process, advertises, advertiser, refreshes }
+    /// A server whose requests have come so regularly that it reads the endpoints at these times.
+    pub(crate) const fn new(view: ServerView, process: u32, refreshes: Periodic, advertiser: Option<Advertiser<u32>>) -> Self {
+        Self { view, process, advertiser, refreshes }
     }
 
     /// When it reads the endpoints next.
@@ -48,16 +46,19 @@ impl Server {
 
     /// It reads the endpoints; whether its list has changed.
     pub(crate) fn read(&mut self, endpoints: &[u32]) -> bool {
-        if !self.advertises {
-            return false;
-        }
-        let before = self.advertiser.list().to_vec();
-        self.advertiser.endpoints_read(endpoints.iter().copied());
-        before != self.advertiser.list()
+        let Some(advertiser) = &mut self.advertiser else { return false };
+        let before = advertiser.list().to_vec();
+        advertiser.endpoints_read(endpoints.iter().copied());
+        before != advertiser.list()
+    }
+
+    /// Whether it reads the endpoints as soon as they have changed: none so far, or all but its own.
+    pub(crate) fn reads_at_once(&self) -> bool {
+        self.list().is_empty() || self.view.stops && self.advertiser.as_ref().is_some_and(Advertiser::drops_itself)
     }
 
     /// The list that it adds to its answers: to all but the one that has it read the endpoints, of thousands.
     pub(crate) fn list(&self) -> &[u32] {
-        self.advertiser.list()
+        self.advertiser.as_ref().map_or(&[], Advertiser::list)
     }
 }

@@ -8,14 +8,11 @@
 
 use zonefall_kernel::time::{Duration, Time};
 
-/// How long a list is used from the start of the refresh that made it (`cacheTTL`).
+/// How long a list is used from the start of the refresh that made it (`cacheTTL`): 6/7 of the shutdown delay of OpenShift's API servers.
 pub const KEEP: Duration = Duration::from_secs(60);
 
 /// Reading the endpoints fails after this time.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Fewer addresses than this make no list: a single server is no alternative.
-const FEWEST: usize = 2;
 
 /// What an API server adds to an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +27,38 @@ pub enum Advertisement<'a, A> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertiser<A> {
     list: Vec<A>,
+    /// How long it is used.
+    keep: Duration,
+    /// Fewer addresses make no list.
+    fewest: usize,
     /// Start of the last refresh.
     refreshed: Option<Time>,
 }
 
-impl<A> Default for Advertiser<A> {
-    fn default() -> Self {
-        Self { list: Vec::new(), refreshed: None }
-    }
-}
-
 impl<A: Clone + PartialEq> Advertiser<A> {
+    /// As the prototype: a single server is no alternative.
+    pub const fn prototype() -> Self {
+        Self { list: Vec::new(), keep: KEEP, fewest: 2, refreshed: None }
+    }
+
+    /// As the document, with this shutdown delay.
+    pub fn document(delay: Duration) -> Self {
+        Self { list: Vec::new(), keep: KEEP.min(delay * 6 / 7), fewest: 1, refreshed: None }
+    }
+
+    /// How long a list is used.
+    pub const fn keep(&self) -> Duration {
+        self.keep
+    }
+
+    /// Whether a server that is asked to stop advertises the others alone from then on.
+    pub const fn drops_itself(&self) -> bool {
+        self.fewest == 1
+    }
+
     /// A request is answered.
     pub fn answer(&mut self, now: Time) -> Advertisement<'_, A> {
-        if self.refreshed.is_some_and(|start| now < start + KEEP) {
+        if self.refreshed.is_some_and(|start| now < start + self.keep) {
             return Advertisement::List(&self.list);
         }
         self.refreshed = Some(now);
@@ -63,7 +78,7 @@ impl<A: Clone + PartialEq> Advertiser<A> {
                 list.push(address);
             }
         }
-        if list.len() >= FEWEST {
+        if list.len() >= self.fewest {
             self.list = list;
         }
     }

@@ -83,7 +83,7 @@ pub(super) fn run_server(text: &str) -> Outcome {
 }
 
 fn check_server(row: &Server) -> Result<(), String> {
-    let mut advertiser: Advertiser<String> = Advertiser::default();
+    let mut advertiser: Advertiser<String> = Advertiser::prototype();
     let mut headers = Vec::new();
     for request in &row.requests {
         match advertiser.answer(at(request.at_s)?) {
