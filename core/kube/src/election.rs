@@ -150,7 +150,7 @@ impl Election {
             Route::Nowhere => (None, Default::default()),
         };
         let timings = ctx.spec.timers.leader_election();
-        let writes = leases.write.is_some_and(|time| time < timings.request_timeout());
+        let writes = leases.write.is_some_and(|time| time < ctx.spec.timers.renewal_timeout());
         Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
     }
 

@@ -251,15 +251,15 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-partitioned", "/clusters/1/api_access/alternatives", Value::Null, &[direct, leaders]);
     let new_clients = |cluster: &str| format!("api.{cluster}.write_unavailable_s");
     check("lb-partitioned", "/faults/1/for", json!("1m"), &[&new_clients("alt-svc")]);
-    check(
-        "lb-tcp-health-only",
-        "/load_balancers/0",
-        json!({"name": "lb-tcp", "profile": "haproxy", "check": {"kind": "readyz"}, "established": "reset"}),
-        &[&workers("tcp"), &new_clients("tcp")],
-    );
+    check("lb-tcp-health-only", "/faults/0/at", json!("19m"), &[&workers("tcp"), &new_clients("tcp")]);
     check("lb-tcp-health-only", "/load_balancers/1/check/kind", json!("tcp"), &[&workers("readyz"), &new_clients("readyz")]);
-    check("apiserver-crash", "/clusters/0/api_access", listed, &["max(access[cluster=balancer].longest_s)"]);
-    check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct]);
+    check(
+        "apiserver-crash",
+        "/clusters/0/api_access",
+        listed,
+        &["max(access[cluster=balancer].longest_s)", "count(api.balancer.leases)"],
+    );
+    check("apiserver-crash", "/clusters/1/api_access/alternatives", Value::Null, &[direct, "count(api.alt-svc.leases)"]);
     // Checks of `/readyz`; the balancer fails, too; checks of the port; no alternatives.
     let [hit, rolled] = ["sum(access[cluster=tcp].affected)", "max(access[cluster=tcp].longest_s)"];
     check("apiserver-rolling-restart", "/load_balancers/0/check", json!({"kind": "readyz"}), &[hit]);

@@ -96,10 +96,7 @@ pub(super) fn request_timings(client: ApiClient, cluster: KubeClusterId, scenari
     let cluster = &scenario.kube.clusters[cluster];
     let (period, timeout) = match client {
         ApiClient::Kubelet(_) => (cluster.timers.lease_renewal, cluster.timers.lease_renewal),
-        ApiClient::Candidate(..) => {
-            let timings = cluster.timers.leader_election();
-            (timings.retry_period, timings.request_timeout())
-        }
+        ApiClient::Candidate(..) => (cluster.timers.retry_period, cluster.timers.renewal_timeout()),
         ApiClient::Further(id, _) => {
             let spec = &cluster.api_clients[id];
             (spec.rate.interval(), spec.timeout.unwrap_or(ENDLESS))

@@ -1,8 +1,12 @@
 //! What a client does with its connection and its dials, and when.
 
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use crate::client::{Client, MAX_JITTER, RequestTimings};
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
-use crate::testing::{Bench, at, scenario, scenario_with};
+use crate::server::ServerView;
+use crate::testing::{Bench, ID, at, scenario, scenario_with};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
@@ -144,8 +148,8 @@ fn client_of_servers_that_all_list_only_others_moves_on_with_each_request() {
 fn server_of_an_older_version_advertises_nothing_and_its_clients_are_none_the_worse() {
     for rules in [r#""text""#, r#""code""#] {
         let mut raw = scenario("", rules);
-        let hosts = raw.kube.clusters[crate::testing::ID].control_plane.clone();
-        raw.kube.clusters[crate::testing::ID].not_advertising = hosts;
+        let hosts = raw.kube.clusters[ID].control_plane.clone();
+        raw.kube.clusters[ID].not_advertising = hosts;
         let mut bench = Bench::new(raw, 1, Stepping::FastForward);
         for pause in [1, 200] {
             bench.run(Duration::from_secs(pause));
@@ -154,6 +158,75 @@ fn server_of_an_older_version_advertises_nothing_and_its_clients_are_none_the_wo
                 assert!(matches!(client.connection_state(), ConnectionState::Open { through: true, .. }), "{id:?}: {client:?}");
             }
         }
+    }
+}
+
+/// What happens to a server, or to the balancer.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Stops(u32),
+    Closes(u32),
+    Returns(u32),
+    IsUnready(u32, bool),
+    BalancerIsDown(bool),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        (0_u32..3).prop_map(Change::Stops),
+        (0_u32..3).prop_map(Change::Closes),
+        (0_u32..3).prop_map(Change::Returns),
+        (0_u32..3, any::<bool>()).prop_map(|(key, unready)| Change::IsUnready(key, unready)),
+        any::<bool>().prop_map(Change::BalancerIsDown),
+    ]
+}
+
+impl Bench {
+    fn apply(&mut self, change: Change) {
+        let of = |bench: &mut Self, key: u32, act: &dyn Fn(&mut ServerView)| {
+            bench.view.servers.iter_mut().filter(|server| server.key == key).for_each(act);
+        };
+        match change {
+            Change::Stops(key) => of(self, key, &|server| (server.readyz, server.stops) = (false, true)),
+            Change::Closes(key) => self.view.servers.retain(|server| server.key != key),
+            Change::Returns(key) => {
+                if self.view.servers.iter().all(|server| server.key != key) {
+                    self.view.servers.push(Self::server(&self.scenario, key));
+                }
+            }
+            Change::IsUnready(key, unready) => of(self, key, &|server| server.readyz = !unready && !server.stops),
+            Change::BalancerIsDown(begins) => return self.fault(FaultId(1), &DOWN, begins),
+        }
+        self.update();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Upgrades, those that fail, and downgrades: as long as no server adds a list to its answers, record for record a plain client.
+    #[test]
+    fn clients_without_a_list_do_as_those_that_know_the_balancer_alone(
+        changes in proptest::collection::vec((0_u64..200_000, change()), 1..12),
+        rules in select(vec![r#""text""#, r#""code""#]),
+        check in select(vec!["tcp", "readyz"]),
+        established in select(vec!["kept", "reset", "silent"]),
+        seed in 0_u64..1_000,
+        stepping in select(vec![Stepping::EveryEvent, Stepping::FastForward]),
+    ) {
+        let balancer = format!(r#", "check": {{"kind": "{check}"}}, "established": "{established}""#);
+        let records = |rules: &str| {
+            let mut raw = scenario_with(&balancer, rules, r#"[{"name": "sdn", "rate": "1/s", "requests": 200}]"#);
+            raw.kube.clusters[ID].not_advertising = raw.kube.clusters[ID].control_plane.clone();
+            let mut bench = Bench::new(raw, seed, stepping);
+            for (pause, change) in &changes {
+                bench.run(Duration::from_millis(*pause));
+                bench.apply(*change);
+            }
+            bench.run(Duration::from_secs(200));
+            bench.records
+        };
+        prop_assert_eq!(records("null"), records(rules));
     }
 }
 
@@ -171,7 +244,7 @@ fn clients_spread_over_the_servers_again_where_these_close_connections_by_chance
     let spread = |chance: f64| {
         let clients = r#"[{"name": "sdn", "rate": "10/s"}]"#;
         let mut raw = scenario_with(r#", "check": {"kind": "readyz"}"#, "null", clients);
-        raw.kube.clusters[crate::testing::ID].access.as_mut().expect("it has one").goaway_chance = chance;
+        raw.kube.clusters[ID].access.as_mut().expect("it has one").goaway_chance = chance;
         let mut bench = Bench::new(raw, 1, Stepping::FastForward);
         let stopped = bench.view.servers.remove(0);
         bench.update();

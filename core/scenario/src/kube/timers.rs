@@ -75,6 +75,9 @@ pub struct Timers {
     pub renew_deadline: Duration,
     /// Between two tries of a holder; others add up to 1.2 times as much (`leaderElection.retryPeriod`).
     pub retry_period: Duration,
+    /// A renewal that takes half the renew deadline has failed (`NewFromKubeconfig`, client-go `resourcelock/interface.go`); otherwise one
+    /// may take all of it.
+    pub renewals_time_out: bool,
     /// From a process that gave up to the next one (assumed).
     pub restart: Duration,
 }
@@ -84,6 +87,11 @@ impl Timers {
     pub const fn leader_election(&self) -> Timings {
         let Self { lease_duration, renew_deadline, retry_period, .. } = *self;
         Timings { lease_duration, renew_deadline, retry_period }
+    }
+
+    /// A renewal of a component's lease that takes this long has failed.
+    pub fn renewal_timeout(&self) -> Duration {
+        if self.renewals_time_out { self.leader_election().request_timeout() } else { self.renew_deadline }
     }
 }
 
@@ -121,6 +129,7 @@ impl Default for Timers {
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
+            renewals_time_out: true,
             restart: Duration::from_secs(10),
         }
     }

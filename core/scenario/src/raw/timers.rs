@@ -48,6 +48,9 @@ macro_rules! spans {
             /// An unreachable node is queued for the `NoExecute` taint only at the next check, as in the code of Kubernetes.
             #[schemars(extend("x-default" = "false", "x-source" = "GEP-20: its 7 min count without"))]
             pub requeue_at_next_check: Option<bool>,
+            /// A renewal of a component's lease times out after half of `renew_deadline`; otherwise it may last until the deadline.
+            #[schemars(extend("x-default" = "true", "x-source" = "client-go: resourcelock/interface.go, NewFromKubeconfig"))]
+            pub renewals_time_out: Option<bool>,
         }
 
         impl RawTimers {
@@ -69,6 +72,7 @@ macro_rules! spans {
                 scaling.unready_percent =
                     self.max_total_unready.map_or(scaling.unready_percent, |share| (share.0 * 100.0).round() as u32);
                 timers.requeue_at_next_check = self.requeue_at_next_check.unwrap_or(timers.requeue_at_next_check);
+                timers.renewals_time_out = self.renewals_time_out.unwrap_or(timers.renewals_time_out);
                 timers
             }
         }

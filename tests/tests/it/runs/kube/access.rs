@@ -9,8 +9,9 @@ use super::world::at;
 use zonefall_core::access::balancer::detection::{HealthCheck, TargetChange};
 use zonefall_core::access::balancer::health::{Health, Thresholds};
 use zonefall_core::access::record::AccessRecord;
-use zonefall_core::ids::BalancerId;
+use zonefall_core::ids::{BalancerId, KubeClusterId};
 use zonefall_core::kernel::time::{Duration, Time};
+use zonefall_core::kube::spec::leader_election::{Profile, Timings};
 use zonefall_core::record::Record;
 use zonefall_core::report::{AccessReport, ApiOutageReport, ClientOutageReport, Report};
 use zonefall_core::run;
@@ -270,6 +271,25 @@ fn clients_meet_the_closed_port_until_checks_of_the_port_have_failed_often_enoug
         }
     }
     assert!(affected > 0, "a third of those that dial is sent to the closed port");
+}
+
+#[test]
+fn leases_of_openshift_outlive_a_silent_minute_and_those_of_kubernetes_do_not() {
+    let changes = |timings: Timings, time_out: bool, seed: u64| {
+        let mut scenario = cluster(Value::Null, "haproxy", fault(["100s", "1m", "lb_partition"]));
+        let timers = &mut scenario.kube.clusters[KubeClusterId(0)].timers;
+        timers.renewals_time_out = time_out;
+        Timings {
+            lease_duration: timers.lease_duration,
+            renew_deadline: timers.renew_deadline,
+            retry_period: timers.retry_period,
+        } = timings;
+        report(&scenario, seed).api["c"].leases.iter().filter(|lease| lease.at_s > 0.0).count()
+    };
+    for (seed, time_out) in (0..6).zip([true, false].into_iter().cycle()) {
+        let lost_and_taken = [Profile::Core, Profile::OpenShift].map(|profile| changes(profile.defaults(), time_out, seed));
+        assert_eq!(lost_and_taken, [4, 0], "seed {seed}, {time_out}");
+    }
 }
 
 /// The member of etcd beside a master's API server is down from 100 s to 400 s, and the server listens but is not ready.

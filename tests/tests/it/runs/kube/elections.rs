@@ -102,6 +102,20 @@ fn the_only_process_waits_for_its_own_lease() {
 }
 
 #[test]
+fn a_renewal_that_takes_more_than_half_of_its_deadline_counts_where_it_has_no_time_out() {
+    let mut scenario = three_hosts();
+    let timers = &mut scenario.kube.clusters[KUBE_CLUSTER].timers;
+    timers.api_overhead = Duration::from_millis(1_500);
+    (timers.lease_duration, timers.renew_deadline, timers.retry_period) = (secs(4), Duration::from_millis(2_500), secs(1));
+    let leads = |time_out: bool| {
+        let mut scenario = scenario.clone();
+        scenario.kube.clusters[KUBE_CLUSTER].timers.renewals_time_out = time_out;
+        matches!(run(&scenario, 1).leases(MANAGER)[..], [(_, Some(_))])
+    };
+    assert_eq!([true, false].map(leads), [false, true]);
+}
+
+#[test]
 fn pods_lead_too() {
     let scenario = with_shoot(world(&[2, 2, 2]), 3);
     let [(_, Some(Replica::Pod(KUBE_CLUSTER, leader)))] = run_in(&scenario, 1, SHOOT).leases(MANAGER)[..] else {
