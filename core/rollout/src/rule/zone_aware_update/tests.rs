@@ -168,6 +168,31 @@ fn pods() -> impl Strategy<Value = Pods> {
     })
 }
 
+/// From 5 to 60 ready pods of an old revision in 2 to 5 zones, most of which have another number of them: some one, some many.
+fn uneven() -> impl Strategy<Value = Pods> {
+    let size = prop_oneof![2 => Just(1_usize), 2 => 2..6_usize, 1 => 8..30_usize];
+    let sizes =
+        prop::collection::vec(size, 2..=5).prop_filter("5 to 60 pods", |sizes| (5..=60).contains(&sizes.iter().sum::<usize>()));
+    let names = ["b", "d", "a", "e", "c"];
+    let zones = sizes.prop_map(move |sizes| -> Vec<&str> {
+        names.into_iter().zip(sizes).flat_map(|(name, size)| std::iter::repeat_n(name, size)).collect()
+    });
+    zones.prop_shuffle().prop_map(|zones| (0..).zip(zones).map(|(ordinal, zone)| pod(ordinal, zone, PodRevision::Old)).collect())
+}
+
+/// At least one pod, or a percentage.
+fn allowed() -> impl Strategy<Value = IntOrPercent> {
+    prop_oneof![(1..12_u32).prop_map(Int), (1..120_u32).prop_map(Percent)]
+}
+
+/// So many pods: a percentage is rounded up.
+fn by_hand(max: IntOrPercent, pods: usize) -> usize {
+    match max {
+        Int(count) => count as usize,
+        Percent(percent) => (pods * percent as usize).div_ceil(100),
+    }
+}
+
 fn alarm() -> impl Strategy<Value = Option<Alarm>> {
     prop::option::of(prop::sample::select(vec![Alarm::Ok, Alarm::Alarm, Alarm::InsufficientData, Alarm::Unreadable]))
 }
@@ -212,30 +237,94 @@ proptest! {
 
     #[test]
     fn a_rollout_takes_zones_in_order_and_ordinals_from_the_top(
-        pods in pods(),
-        max in 1..9_u32,
-        factor in prop_oneof![Just(0.0), Just(1.0), Just(2.0), Just(3.0)],
+        pods in uneven(),
+        max in allowed(),
+        factor in prop::sample::select(vec![0.0, 1.0, 2.0, 3.0]),
     ) {
-        let pods: Pods = pods
-            .into_iter()
-            .filter(|pod| pod.zone.is_some() && pod.revision != PodRevision::Unlabelled)
-            .map(|pod| Pod { revision: PodRevision::Old, is_ready: true, is_terminating: false, ..pod })
-            .collect();
         let mut zones = BTreeMap::<_, Vec<u32>>::new();
         for pod in &pods {
             zones.entry(pod.zone).or_default().push(pod.ordinal);
         }
-        let update = ZoneAwareUpdate { max_unavailable: IntOrPercent::Int(max), exponential_factor: factor, ..PLAIN };
+        let most = by_hand(max, pods.len());
+        let update = ZoneAwareUpdate { max_unavailable: max, exponential_factor: factor, ..PLAIN };
         // Batches as one would cut them by hand.
         let (mut wanted, mut size) = (Vec::new(), 1.0_f64);
         for ordinals in zones.values_mut() {
-            ordinals.sort_unstable_by_key(|ordinal| std::cmp::Reverse(*ordinal));
+            ordinals.sort_unstable_by_key(|ordinal| Reverse(*ordinal));
             while !ordinals.is_empty() {
-                let most = if factor == 0.0 { max } else { max.min(size as u32) };
-                wanted.push(ordinals.drain(..ordinals.len().min(most as usize)).collect::<Vec<_>>());
+                let most = if factor == 0.0 { most } else { most.min(size as usize) };
+                wanted.push(ordinals.drain(..ordinals.len().min(most)).collect::<Vec<_>>());
                 size *= factor;
             }
         }
         prop_assert_eq!(rollout(&update, pods), wanted);
+    }
+
+    #[test]
+    fn a_rollout_that_another_one_interrupts_ends_and_the_readme_takes_the_latest_update_first(
+        pods in uneven(),
+        max_unavailable in allowed(),
+        exponential_factor in prop::sample::select(vec![0.0, 1.0, 2.0, 3.0]),
+        readme in any::<bool>(),
+        // After so many steps a second rollout begins, and after so many more it is rolled back; or the other way about.
+        steps in (0..20_usize, 0..20_usize),
+        back_first in any::<bool>(),
+    ) {
+        let most = by_hand(max_unavailable, pods.len());
+        let rollback = if readme { Rollback::Readme } else { Rollback::Code };
+        let update = ZoneAwareUpdate { max_unavailable, exponential_factor, rollback, ..PLAIN };
+        let targets = if back_first { [1, 0, 2] } else { [1, 2, 1] };
+        let changes = [steps.0, steps.0 + steps.1, usize::MAX];
+        // Revision of each pod, and when it was created with it.
+        let mut has: BTreeMap<u32, (u32, u64)> = pods.iter().map(|pod| (pod.ordinal, (0, 0))).collect();
+        let (mut status, mut settled, mut taken) = (Status::new(), 0, 0);
+        // The revision of the last step, and how far the next one of it may have grown.
+        let mut growth = (0, 1.0_f64);
+        for (target, until) in targets.into_iter().zip(changes) {
+            while taken < until {
+                let seen: Pods = pods.iter().map(|pod| {
+                    let revision = match has[&pod.ordinal] {
+                        (number, _) if number == target => PodRevision::New,
+                        (number, _) if number == settled => PodRevision::Old,
+                        (_, created) => PodRevision::Unfinished(Time::from_nanos(created)),
+                    };
+                    Pod { revision, ..*pod }
+                }).collect();
+                let found = step(&update, &set(&seen, target), &seen, &status, None);
+                status = found.status;
+                if found.verdict == Verdict::Done {
+                    (settled, growth.1) = (target, 1.0);
+                    break;
+                }
+                taken += 1;
+                prop_assert!(taken < 500, "no end");
+                let of = |ordinal: &u32| seen.iter().find(|pod| pod.ordinal == *ordinal).expect("what is deleted is there");
+                let zone = of(&found.deleted[0]).zone;
+                prop_assert!(found.deleted.iter().all(|ordinal| of(ordinal).zone == zone && has[ordinal].0 != target));
+                if growth.0 != target {
+                    growth = (target, 1.0);
+                }
+                let allowed = if exponential_factor == 0.0 { most } else { most.min(growth.1 as usize) };
+                prop_assert!(found.deleted.len() <= allowed, "{} of {allowed}", found.deleted.len());
+                growth.1 *= exponential_factor;
+                let updated = |pod: &&Pod<_>| matches!(pod.revision, PodRevision::Unfinished(_));
+                let when = |ordinal: u32| has[&ordinal].1;
+                if let Some(latest) = seen.iter().filter(updated).map(|pod| when(pod.ordinal)).max().filter(|_| readme) {
+                    prop_assert_eq!(when(found.deleted[0]), latest, "the pod that was updated last goes first");
+                    let stay = seen.iter().filter(|pod| pod.zone == zone && !found.deleted.contains(&pod.ordinal));
+                    let later = stay.filter(updated).map(|pod| when(pod.ordinal)).max();
+                    for ordinal in &found.deleted {
+                        prop_assert!(updated(&of(ordinal)) && Some(when(*ordinal)) >= later);
+                    }
+                } else {
+                    let next = seen.iter().filter(|pod| pod.revision.is_old()).map(|pod| pod.zone).min();
+                    prop_assert_eq!(Some(zone), next, "the first zone by name");
+                }
+                for ordinal in found.deleted {
+                    has.insert(ordinal, (target, taken as u64));
+                }
+            }
+        }
+        prop_assert!(has.values().all(|(number, _)| *number == targets[2]), "{:?}", has);
     }
 }

@@ -32,3 +32,5 @@ mod volumes;
 mod workloads;
 mod world;
 mod zone_aware;
+mod zone_drains;
+mod zone_rollouts;

@@ -10,10 +10,15 @@ pub(super) const ZONES: [&str; 3] = ["za", "zb", "zc"];
 
 /// A cluster with so many nodes in each of three zones, named `za-1` and so on, and these of its fields.
 pub(super) fn cluster(nodes: usize, fields: Value) -> Value {
-    let names = ZONES.iter().flat_map(|zone| (1..=nodes).map(move |k| (zone, format!("{zone}-{k}"))));
+    cluster_in(&ZONES, nodes, fields)
+}
+
+/// The same in any zones.
+pub(super) fn cluster_in(zones: &[&str], nodes: usize, fields: Value) -> Value {
+    let names = zones.iter().flat_map(|zone| (1..=nodes).map(move |k| (zone, format!("{zone}-{k}"))));
     let nodes: Vec<Value> = names.map(|(zone, name)| json!({"name": name, "pool": "worker", "zone": zone})).collect();
     let mut cluster = json!({
-        "name": "c", "zones": ZONES, "pools": [{"name": "worker", "minimum": nodes.len(), "maximum": nodes.len()}], "nodes": nodes,
+        "name": "c", "zones": zones, "pools": [{"name": "worker", "minimum": nodes.len(), "maximum": nodes.len()}], "nodes": nodes,
     });
     let Value::Object(fields) = fields else { panic!("fields are an object") };
     cluster.as_object_mut().expect("an object").extend(fields);
@@ -21,11 +26,16 @@ pub(super) fn cluster(nodes: usize, fields: Value) -> Value {
 }
 
 pub(super) fn report(cluster: Value, operations: Value, faults: Value, seed: u64) -> Report {
-    let topology = json!({"regions": [{"name": "r", "zones": ZONES}]});
+    simulate(scenario(cluster, operations, faults), seed)
+}
+
+/// 40 min of a cluster and its zones.
+pub(super) fn scenario(cluster: Value, operations: Value, faults: Value) -> Scenario {
+    let topology = json!({"regions": [{"name": "r", "zones": cluster["zones"]}]});
     let file = json!({
         "name": "zone-aware", "duration": "40m", "topology": topology, "clusters": [cluster], "operations": operations, "faults": faults,
     });
-    simulate(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), seed)
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 /// The digits of a number, each below a bound of its own.
