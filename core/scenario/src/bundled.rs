@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 64] = bundle![
+static BUNDLED: [Bundled; 66] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -78,6 +78,8 @@ static BUNDLED: [Bundled; 64] = bundle![
     "master-zone-lost",
     "zone-aware-update",
     "two-zones-drained",
+    "unready-pod-evicted",
+    "missing-pod-uncounted",
     "rollback-order",
     "rollout-strategies",
 ];

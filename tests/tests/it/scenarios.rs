@@ -208,6 +208,18 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("rolling-maintenance", "/shoots/1/components", json!([]), &[&bare("quorum_lost_s"), unavailable]);
     let other = json!({"at": "10m", "roll_component": {"shoot": "bare", "component": "kube-scheduler"}});
     check("rolling-maintenance", "/operations/1", other, &[&bare("outages[kind=write][0].root_cause")]);
+    // A row of a budget for each of the three; each mechanism of the program alone, and what is without it.
+    let budget = |budget: &str, place: &str| format!("budgets[budget={budget}].{place}");
+    let (code, strict) = (budget("code", "zones_disrupted"), budget("strict", "zones_disrupted"));
+    let admission = |k: usize| format!("/clusters/0/zone_disruption_budgets/{k}/zdb");
+    for story in ["two-zones-drained", "unready-pod-evicted", "missing-pod-uncounted"] {
+        check(story, &admission(0), json!("strict"), &[&code]);
+        check(story, &admission(1), json!("code"), &[&strict, &budget("strict", "refused")]);
+    }
+    check("two-zones-drained", "/clusters/0/budgets/0/max_unavailable", json!(1), &[&budget("plain", "zones_disrupted")]);
+    check("two-zones-drained", "/operations/0/at", json!("4m"), &[&code, &budget("code", "several_zones_s")]);
+    check("unready-pod-evicted", "/faults/0/at", json!("20m"), &[&code, &budget("code", "second_zone")]);
+    check("missing-pod-uncounted", "/clusters/0/workloads/0/parallel", json!(true), &[&code, &budget("code", "second_zone")]);
     let rollout =
         |workload: &str, back: bool, place: &str| format!("rollouts[workload=\"{workload}\"][rollback={back}][0].{place}");
     let story = |pointer: &str, value: Value, fails: &str| {
