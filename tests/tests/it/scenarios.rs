@@ -220,6 +220,18 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("two-zones-drained", "/operations/0/at", json!("4m"), &[&code, &budget("code", "several_zones_s")]);
     check("unready-pod-evicted", "/faults/0/at", json!("20m"), &[&code, &budget("code", "second_zone")]);
     check("missing-pod-uncounted", "/clusters/0/workloads/0/parallel", json!(true), &[&code, &budget("code", "second_zone")]);
+    let first_zone = |workload: &str| format!("rollouts[workload={workload}][rollback=true][0].batches[0].zones[0]");
+    let order = |k: usize| format!("/clusters/0/zone_aware_updates/{k}/rollback");
+    check("rollback-order", &order(0), json!("readme"), &[&first_zone("code")]);
+    check("rollback-order", &order(1), json!("code"), &[&first_zone("readme")]);
+    check("rollback-order", "/operations/2/at", json!("1795s"), &["count(rollouts[rollback=true][completed=true])"]);
+    let sequence = |workload: &str| format!("rollouts[workload={workload}].sequence");
+    let update = |k: usize, field: &str| format!("/clusters/0/zone_aware_updates/{k}/{field}");
+    check("zone-aware-update", &update(0, "exponential_factor"), json!(3), &[&sequence("doubling")]);
+    let most = "max(rollouts[*].most_unavailable)";
+    check("zone-aware-update", &update(1, "max_unavailable"), json!("17%"), &[&sequence("even"), most]);
+    let moved = json!({"name": "doubling-28", "node": "zone-2-1"});
+    check("zone-aware-update", "/clusters/0/workloads/0/pods/28", moved, &[&sequence("doubling")]);
     let rollout =
         |workload: &str, back: bool, place: &str| format!("rollouts[workload=\"{workload}\"][rollback={back}][0].{place}");
     let story = |pointer: &str, value: Value, fails: &str| {
