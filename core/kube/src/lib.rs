@@ -55,7 +55,7 @@ use std::sync::Arc;
 
 use cluster::KubeCluster;
 use control::ApiServerHold;
-use controller::Factory;
+use controller::{Controller, Factory};
 use ctx::{ClusterCtx, KubeCtx, ProcessStatus};
 use event::KubeEvent;
 use services::Services;
@@ -165,6 +165,11 @@ impl Kube {
     /// A fault of the API server on a control-plane host (its place) begins or ends.
     pub fn hold_api_server(&mut self, cluster: KubeClusterId, host: u32, hold: ApiServerHold, kube_ctx: &mut KubeCtx<'_>) {
         self.with(cluster, kube_ctx, |cluster, ctx| cluster.hold_api_server(host, hold, ctx));
+    }
+
+    /// A message for a controller of a cluster, which it gets whoever leads.
+    pub fn tell<C: Controller>(&mut self, cluster: KubeClusterId, message: u32, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.tell::<C>(message, ctx));
     }
 
     /// Hosts or paths have changed.

@@ -9,7 +9,9 @@ impl RolloutRecord {
     /// The name of the workload that it is about.
     pub fn workload<'a>(&self, cluster: &'a KubeClusterSpec) -> &'a str {
         let workload = match *self {
-            Self::Step { update, .. } | Self::Verdict(update, _) => cluster.zone_aware.updates[usize::from(update)].workload,
+            Self::Step { update, .. } | Self::Verdict(update, _) | Self::Stale { update, .. } => {
+                cluster.zone_aware.updates[usize::from(update)].workload
+            }
             Self::RolledBack(workload) => workload,
         };
         &cluster.workloads[workload].name
@@ -24,6 +26,7 @@ impl RolloutRecord {
                 format!("deletes {pods} pod{plural} of {workload} in {}", scenario.zones[*zone].name)
             }
             Self::Verdict(_, verdict) => format!("of {workload} {}", verdict.describe()),
+            Self::Stale { pods, .. } => format!("of {workload} would delete {pods} fewer pods now if its cache were not stale"),
             Self::RolledBack(_) => return format!("{}: the pipeline of {workload} rolls it back: its alarm rings", cluster.name),
         };
         format!("{}: the ZoneAwareUpdate {text}", cluster.name)

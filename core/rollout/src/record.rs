@@ -27,10 +27,24 @@ pub enum RolloutRecord {
     Verdict(u16, Verdict),
     /// A pipeline rolls a workload back, because an alarm rings.
     RolledBack(WorkloadId),
+    /// Of the pods that a `ZoneAwareUpdate` deletes next, so many it would keep if its cache were not stale.
+    Stale {
+        /// The update.
+        update: u16,
+        /// Number of pods.
+        pods: u16,
+    },
 }
 
 // The trace writes records of Kubernetes and of the zone-aware controllers alike: their tags differ.
-traced! { enum RolloutRecord { Step { update, zone, pods, step } = 20, Verdict(update, verdict) = 21, RolledBack(workload) = 22 } }
+traced! {
+    enum RolloutRecord {
+        Step { update, zone, pods, step } = 20,
+        Verdict(update, verdict) = 21,
+        RolledBack(workload) = 22,
+        Stale { update, pods } = 23,
+    }
+}
 
 /// Records a fact.
 pub(crate) fn tell(record: RolloutRecord, ctx: &mut ClusterCtx<'_>) {

@@ -175,7 +175,8 @@ fn of_rollout(id: KubeClusterId, fact: RolloutRecord, scenario: &Scenario) -> Su
             | Verdict::SeveralZonesNotReady
             | Verdict::OtherZoneNotReady
             | Verdict::NothingAllowed,
-        ) => false,
+        )
+        | RolloutRecord::Stale { .. } => false,
         RolloutRecord::RolledBack(_) => true,
         RolloutRecord::Verdict(
             _,

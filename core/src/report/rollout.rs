@@ -41,6 +41,9 @@ pub struct RolloutReport {
     pub zones_disrupted: u32,
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,
+    /// Pods that its ZoneAwareUpdate deleted and would have kept if its cache had not been stale (`stale_cache`); a pod counts each time.
+    #[serde(default)]
+    pub stale_deletions: u32,
     /// Requests that failed, as the time in which all of them would have, in seconds: shares of them fail by revision, and all of them where
     /// no pod is ready, or of a replicated store no majority.
     pub failed_s: f64,

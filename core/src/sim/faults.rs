@@ -10,11 +10,12 @@ use crate::kube::Kube;
 use crate::kube::control::ApiServerHold;
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
+use crate::rollout::updates;
 use crate::scenario::Leader;
 use crate::scenario::{
     ActiveFault, ApiServerKill, ApiServerStop, CloudApi, DiskSlow, Fault, FaultTarget, GracefulStop, LbDown, LbPartition,
     LbRemoved, LbStaleTargets, LbTcpHealthOnly, LbThrottled, LbWrongTarget, LinkDegraded, LinkPartition, MaintenanceOperation,
-    MemberChange, NodeCrash, NodePartition, ProcessKill, ProcessPause, VolumeLost, ZonePartition, ZonePower,
+    MemberChange, NodeCrash, NodePartition, ProcessKill, ProcessPause, StaleCache, VolumeLost, ZonePartition, ZonePower,
 };
 use crate::sim::Simulation;
 use crate::sim::event::{Event, FaultEvent};
@@ -224,6 +225,10 @@ impl Simulation {
             }
             Fault::ApiServerStop(ApiServerStop(node)) => {
                 self.hold_api_server(node, if begins { ApiServerHold::Stop } else { ApiServerHold::Release });
+            }
+            Fault::StaleCache(StaleCache(cluster)) => {
+                let message = if begins { updates::BEGIN } else { updates::END };
+                self.kube(|kube, ctx| kube.tell::<updates::ZoneAwareUpdates>(cluster, message, ctx));
             }
             Fault::CloudApi(CloudApi { zone, create, delete, attach, error_rate }) => {
                 if begins {

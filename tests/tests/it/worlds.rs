@@ -25,7 +25,7 @@ const WORLDS: u64 = 200;
 /// Worlds that are simulated, once with and once without fast-forward: usually, and thoroughly.
 const SIMULATED: [usize; 2] = [100, 20_000];
 
-const FAULTS: [&str; 22] = [
+const FAULTS: [&str; 23] = [
     "api_server_kill",
     "api_server_stop",
     "cloud_api",
@@ -44,13 +44,14 @@ const FAULTS: [&str; 22] = [
     "node_partition",
     "process_kill",
     "process_pause",
+    "stale_cache",
     "storage_degraded",
     "volume_lost",
     "zone_partition",
     "zone_power",
 ];
 
-const OPERATIONS: [&str; 14] = [
+const OPERATIONS: [&str; 15] = [
     "add_control_plane_node",
     "add_member",
     "compact",
@@ -61,6 +62,7 @@ const OPERATIONS: [&str; 14] = [
     "promote_member",
     "remove_control_plane_node",
     "remove_member",
+    "roll_back_component",
     "roll_component",
     "roll_pool",
     "scale_workload",

@@ -3,7 +3,7 @@
 mod gate;
 mod work_queue;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use crate::api::Api;
 use crate::control::{ApiServerHold, Control};
@@ -332,6 +332,15 @@ impl KubeCluster {
     pub fn routes_changed(&mut self, ctx: &mut ClusterCtx<'_>) {
         ctx.latency = self.control.api.latency();
         self.access_changed(ctx);
+        self.finish(ctx);
+    }
+
+    /// A message for a controller, which it gets whoever leads.
+    pub fn tell<C: Controller>(&mut self, message: u32, ctx: &mut ClusterCtx<'_>) {
+        ctx.latency = self.control.api.latency();
+        if let Some(place) = self.place_of(TypeId::of::<C>()) {
+            self.at(place as u8, ctx, |controller, state, ctx| controller.message(message, state, ctx));
+        }
         self.finish(ctx);
     }
 

@@ -1,6 +1,6 @@
 //! What changes in a cluster's store, which controllers are notified of it, and their work queues.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -54,18 +54,18 @@ impl KubeCluster {
     fn enqueue_notified(&mut self, place: u8, ctx: &mut ClusterCtx<'_>) {
         for k in 0..ctx.notifications.len() {
             let notification = ctx.notifications[k];
-            let is_it = |slot: &Option<Slot>| {
-                slot.as_ref().is_some_and(|slot| Some((&*slot.controller as &dyn Any).type_id()) == notification.controller)
-            };
-            let to = match notification.controller {
-                None => Some(usize::from(place)),
-                Some(_) => self.slots.iter().position(is_it),
-            };
+            let to = notification.controller.map_or(Some(usize::from(place)), |of| self.place_of(of));
             if let Some(to) = to {
                 self.enqueue(to, notification.queue, notification.key, ctx);
             }
         }
         ctx.notifications.clear();
+    }
+
+    /// Place in the table of the controller of a type.
+    pub(super) fn place_of(&self, of: TypeId) -> Option<usize> {
+        let is_it = |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| (&*slot.controller as &dyn Any).type_id() == of);
+        self.slots.iter().position(is_it)
     }
 
     pub(super) fn enqueue(&mut self, place: usize, queue: u8, key: u32, ctx: &mut ClusterCtx<'_>) {

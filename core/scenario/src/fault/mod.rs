@@ -28,6 +28,7 @@ mod node_crash;
 mod node_partition;
 mod process_kill;
 mod process_pause;
+mod stale_cache;
 mod storage_degraded;
 mod target;
 mod volume_lost;
@@ -57,6 +58,7 @@ pub use node_crash::NodeCrash;
 pub use node_partition::NodePartition;
 pub use process_kill::ProcessKill;
 pub use process_pause::ProcessPause;
+pub use stale_cache::StaleCache;
 pub use target::{Direction, FaultTarget, Hit, Leader, Place, RawFaultTarget};
 pub use volume_lost::VolumeLost;
 pub use zone_partition::ZonePartition;
@@ -162,6 +164,7 @@ kinds! {
     LbRemoved(lb_removed) = 16,
     ApiServerKill(api_server_kill) = 17,
     ApiServerStop(api_server_stop) = 18,
+    StaleCache(stale_cache) = 21,
     ;
     StorageDegraded(storage_degraded),
 }

@@ -130,7 +130,7 @@ fn form() {
     check(
         "/faults/0/kind",
         json!("zone_powr"),
-        "faults[0].kind: expected `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `process_pause`, `link_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api`, `lb_down`, `lb_partition`, `lb_tcp_health_only`, `lb_stale_targets`, `lb_throttled`, `lb_wrong_target`, `lb_removed`, `api_server_kill`, `api_server_stop` or `storage_degraded` (did you mean \"zone_power\"?); found \"zone_powr\"",
+        "faults[0].kind: expected `zone_power`, `zone_partition`, `node_crash`, `node_partition`, `process_kill`, `graceful_stop`, `process_pause`, `link_partition`, `link_degraded`, `disk_slow`, `volume_lost`, `cloud_api`, `lb_down`, `lb_partition`, `lb_tcp_health_only`, `lb_stale_targets`, `lb_throttled`, `lb_wrong_target`, `lb_removed`, `api_server_kill`, `api_server_stop`, `stale_cache` or `storage_degraded` (did you mean \"zone_power\"?); found \"zone_powr\"",
     );
     check("/faults/0/zone", json!(3), "faults[0].zone: expected a text, or an object with `leader_of`; found 3");
     check(

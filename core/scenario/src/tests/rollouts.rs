@@ -146,3 +146,34 @@ fn what_is_wrong_with_rollouts() {
         assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn stale_cache_is_one_of_a_cluster_with_zone_aware_updates() {
+    let stale = |cluster: &str, fields: Value| {
+        let mut file: Value =
+            serde_json::from_str(&file(json!({"update": {"on_delete": true}}), json!({}), fields)).expect("JSON");
+        file["faults"] = json!([{"at": "10s", "for": "20s", "kind": "stale_cache", "cluster": cluster}]);
+        Scenario::from_json(&file.to_string())
+    };
+    let updates = json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": 1}]});
+    let scenario = stale("c", updates.clone()).unwrap_or_else(|errors| panic!("{errors}"));
+    let fault = &scenario.faults[0].fault;
+    let kind = fault.kind();
+    assert_eq!(
+        [kind.began(&scenario), kind.ongoing(&scenario), kind.ended(&scenario)],
+        [
+            "the cache of c's ZoneAwareUpdate controller became stale",
+            "the cache of c's ZoneAwareUpdate controller still stale",
+            "the cache of c's ZoneAwareUpdate controller is up to date again",
+        ]
+    );
+    let raw = serde_json::to_value(kind.raw(&scenario)).expect("plain data");
+    assert_eq!(raw, json!({"kind": "stale_cache", "cluster": "c"}));
+    assert_eq!(fault.check(&scenario), Ok(()));
+    let error = |cluster: &str, fields: Value| stale(cluster, fields).expect_err("it is wrong").to_string();
+    let expected = "faults[0].cluster: expected the name of a cluster with `zone_aware_updates`";
+    assert_eq!(error("d", updates), format!("{expected}: \"c\" (did you mean \"c\"?); found \"d\""));
+    assert_eq!(error("c", json!({})), format!("{expected}: there is none; found \"c\""));
+    let without = Scenario::from_json(&file(json!({}), json!({}), json!({}))).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(fault.check(&without), Err("expected the name of a cluster with `zone_aware_updates`".to_owned()));
+}

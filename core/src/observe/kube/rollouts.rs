@@ -107,6 +107,12 @@ impl Rollouts {
                     self.rows.last_mut().expect("it has begun").automatic = true;
                 }
             }
+            RolloutRecord::Stale { update, pods } => {
+                let workload = self.scenario.kube.clusters[cluster].zone_aware.updates[usize::from(update)].workload;
+                if let Some(row) = self.workloads.get(&(cluster, workload)).and_then(|workload| workload.row) {
+                    self.rows[row].stale_deletions += u32::from(pods);
+                }
+            }
             RolloutRecord::Verdict(update, verdict) => {
                 let workload = self.scenario.kube.clusters[cluster].zone_aware.updates[usize::from(update)].workload;
                 let Some(workload) = self.workloads.get_mut(&(cluster, workload)) else { return };
@@ -186,6 +192,7 @@ impl Rollouts {
             most_unavailable: 0,
             zones_disrupted: 0,
             several_zones: Duration::ZERO,
+            stale_deletions: 0,
             met: Met::default(),
             progressed: at,
             deadline_exceeded: None,

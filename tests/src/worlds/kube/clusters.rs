@@ -50,6 +50,12 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     };
     append(&mut file["faults"], (0..dice.below(4)).map(|_| cluster.fault(length, &mut dice)).collect());
     append(&mut file["operations"], cluster.operations(length, &mut dice));
+    let mut zone_aware = Dice::new("zone-aware", number);
+    if zone_aware.percent(50) {
+        let (fault, operations) = cluster.add_zone_aware(&mut file["clusters"][0], length, &mut zone_aware);
+        append(&mut file["faults"], fault.into_iter().collect());
+        append(&mut file["operations"], operations);
+    }
     let mut dice = Dice::new("control-plane-hosts", number);
     if replicas > 1 && dice.percent(40) {
         let spare = dice.percent(50).then(|| json!({"name": format!("{NAME}-spare"), "zone": cluster.zones[0]}));
@@ -159,6 +165,37 @@ impl Cluster {
             }
         }
         operations
+    }
+
+    /// A StatefulSet that is rolled out zone after zone, perhaps with a budget by zone; its rollouts, and a cache that is stale.
+    fn add_zone_aware(&self, file: &mut Value, length: u64, dice: &mut Dice) -> (Option<Value>, Vec<Value>) {
+        let revision = |dice: &mut Dice| match dice.below(4) {
+            0 => json!({"never_ready": true}),
+            1 => json!({"crashes_after": ms(dice.ms(1_000, 3 * MINUTE))}),
+            _ => json!({}),
+        };
+        let set = json!({
+            "name": "cells", "kind": "stateful_set", "replicas": dice.between(1, 8), "parallel": dice.percent(60), "cpu": 0.1,
+            "memory": "64MiB", "update": {"on_delete": true}, "revisions": [revision(dice), revision(dice)],
+        });
+        file["workloads"].as_array_mut().expect("workloads").push(set);
+        let most = |dice: &mut Dice| {
+            if dice.percent(50) { json!(dice.between(1, 4)) } else { json!(format!("{}%", dice.between(1, 60))) }
+        };
+        file["zone_aware_updates"] = json!([{
+            "workload": "cells", "max_unavailable": most(dice), "exponential_factor": dice.below(4), "rollback": dice.pick(&["code", "readme"]),
+        }]);
+        if dice.percent(60) {
+            let zdb = dice.pick(&["code", "strict"]);
+            file["zone_disruption_budgets"] =
+                json!([{"name": "cells", "pods": "app=cells", "max_unavailable": most(dice), "zdb": zdb}]);
+        }
+        let when = |dice: &mut Dice| dice.between(MINUTE, length - MINUTE);
+        let stale = dice
+            .percent(50)
+            .then(|| json!({"at": ms(when(dice)), "for": ms(dice.ms(500, 10 * MINUTE)), "kind": "stale_cache", "cluster": NAME}));
+        let mut rollout = |kind: &str| json!({"at": ms(when(dice)), kind: {"cluster": NAME, "component": "cells"}});
+        (stale, vec![rollout("roll_component"), rollout("roll_component"), rollout("roll_back_component")])
     }
 
     /// A host leaves the control plane and returns, perhaps before its API server has exited; another one may join.

@@ -29,6 +29,7 @@ pub(super) struct Row {
     pub(super) most_unavailable: u32,
     pub(super) zones_disrupted: u32,
     pub(super) several_zones: Duration,
+    pub(super) stale_deletions: u32,
     pub(super) met: Met,
     /// When it last made progress, or will.
     pub(super) progressed: Time,
@@ -93,6 +94,7 @@ impl Row {
             most_unavailable: self.most_unavailable,
             zones_disrupted: self.zones_disrupted,
             several_zones_s: length(self.several_zones),
+            stale_deletions: self.stale_deletions,
             failed_s: self.met.failed,
             slow_s: self.met.slow,
             deadline_exceeded_s: self.deadline_exceeded.map(seconds),

@@ -172,3 +172,40 @@ fn every_strict_budget_of_a_pod_is_asked() {
     assert!(report.drains.iter().all(|drain| drain.end == DrainEnd::Drained), "{:?}", report.drains);
     assert!(report.budgets.iter().all(|budget| budget.zones_disrupted == 1), "{:?}", report.budgets);
 }
+
+/// Twelve pods, four in each zone, are rolled out at 5 min; the cache of pods is stale from just before then, or never.
+fn rolled_with_cache(stale_for: Option<&str>, max_unavailable: u32) -> Report {
+    let pods: Vec<Value> = (0..12).map(|k| json!({"name": format!("db-{k}"), "node": format!("{}-1", ZONES[k % 3])})).collect();
+    let db = json!({
+        "name": "db", "kind": "stateful_set", "replicas": 12, "parallel": true, "cpu": 0.1, "memory": "64MiB", "image": "1MiB",
+        "start": "8s", "volume": "zonal", "pods": pods, "update": {"on_delete": true},
+    });
+    let update = json!({"workload": "db", "max_unavailable": max_unavailable});
+    let cluster = cluster(2, json!({"workloads": [db], "zone_aware_updates": [update]}));
+    let stale = stale_for.map(|lasts| json!({"at": "299s", "for": lasts, "kind": "stale_cache", "cluster": "c"}));
+    let roll = json!([{"at": "5m", "roll_component": {"cluster": "c", "component": "db"}}]);
+    report(cluster, roll, json!(stale.as_slice()), 1)
+}
+
+#[test]
+fn an_update_with_a_stale_cache_takes_steps_without_waiting_and_deletes_pods_of_the_new_revision_again() {
+    let report = rolled_with_cache(None, 4);
+    let rollout = &report.rollouts[0];
+    assert_eq!((rollout.stale_deletions, rollout.most_unavailable), (0, 4));
+    assert_eq!(rollout.sequence, "[[9], [6, 3], [0]], [[10, 7, 4, 1]], [[11, 8, 5, 2]]");
+    // Steps of 1, 2 and 4 within milliseconds: the next ones count the pods before them.
+    let report = rolled_with_cache(Some("150s"), 3);
+    let rollout = &report.rollouts[0];
+    let at_once: Vec<_> = rollout.batches.iter().filter(|batch| batch.at_s < 301.0).collect();
+    let pods: Vec<&str> = at_once.iter().flat_map(|batch| &batch.pods).map(String::as_str).collect();
+    assert_eq!(pods, ["db-9", "db-6", "db-3"], "{at_once:?}");
+    assert!(at_once.last().expect("batches").at_s - at_once[0].at_s < 0.1, "{at_once:?}");
+    // The same three are deleted each time all pods are ready, which takes half a minute with their volumes.
+    let stale = rollout.batches.iter().filter(|batch| batch.at_s < 449.0);
+    let again = stale.flat_map(|batch| &batch.pods).filter(|pod| *pod == "db-9").count();
+    assert!((4..=6).contains(&again), "{again} times: {:?}", rollout.batches);
+    assert_eq!(rollout.stale_deletions as usize, 2 + 3 * (again - 1), "{:?}", rollout.batches);
+    assert_eq!(rollout.zones_disrupted, 1, "the guard of unready pods holds: the StatefulSet's status is not stale");
+    // It goes on when the cache is up to date.
+    assert!(rollout.completed && rollout.sequence.ends_with("[[11, 8, 5], [2]]"), "{}", rollout.sequence);
+}
