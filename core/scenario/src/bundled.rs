@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 66] = bundle![
+static BUNDLED: [Bundled; 67] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -41,6 +41,7 @@ static BUNDLED: [Bundled; 66] = bundle![
     "active-passive-learner",
     "active-passive-two-zones",
     "rolling-maintenance",
+    "seed-maintenance",
     "ha-upgrade",
     "control-plane-migration",
     "two-zone-region",

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use zonefall_core::report::{Report, RolloutReport};
 use zonefall_core::run::run;
 use zonefall_core::scenario::{Scenario, bundled};
@@ -234,4 +235,60 @@ fn budgets_keep_maintenance_from_being_an_outage() {
     assert!(bundled.quorum_lost_s > 0.0 && bundled.api_write_s > ELECTION_S, "the bundled seed shows it: {bundled:?}");
     // They are told to go at one moment; but that a drain evicts others first may spare a member.
     assert!(hit * 10 >= seeds * 9 && api_hit >= hit, "{hit} and {api_hit} of {seeds}");
+}
+
+/// Components of a shoot whose budgets let all pods of etcd and of the API server be evicted at once.
+pub(super) fn without_budgets() -> Value {
+    json!(["etcd-main", "etcd-events", "kube-apiserver"].map(|name| json!({"name": name, "max_unavailable": 3})))
+}
+
+/// The bundled maintenance of a seed with fifty shoots, with and without budgets, zones side by side (as Gardener does) or one after the other.
+#[test]
+fn maintenance_of_a_seed_needs_budgets_where_zones_are_rolled_side_by_side_and_takes_longer_zone_after_zone() {
+    /// Time for a zone, where they are rolled one after the other, in minutes.
+    const ZONE_MIN: usize = 30;
+    let file = bundled().iter().find(|file| file.name == "seed-maintenance").expect("the scenario is bundled");
+    let variants = [(true, false), (true, true), (false, false), (false, true)];
+    let found = parallel(variants.len(), |k| {
+        let (budgets, by_zone) = variants[k];
+        let mut json: Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
+        if !budgets {
+            json["shoots"][0]["components"] = without_budgets();
+        }
+        if by_zone {
+            let of_zone = |(k, zone): (usize, &str)| json!({"at": format!("{}m", 10 + k * ZONE_MIN), "roll_pool": {"seed": "seed", "pool": "cpu", "zone": zone}});
+            json["operations"] = ["za", "zb", "zc"].into_iter().enumerate().map(of_zone).collect();
+        }
+        let scenario = Arc::new(Scenario::from_json(&json.to_string()).expect("the variant is a scenario still"));
+        let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
+        let of_etcd = || report.etcd.iter().filter(|(name, _)| name.ends_with("/etcd-main")).map(|(_, etcd)| etcd);
+        let shoots = of_etcd().count();
+        let lost = of_etcd().filter(|etcd| etcd.quorum_lost_s > 0.0).count();
+        let changes: u64 = of_etcd().map(|etcd| etcd.leader_changes).sum();
+        let unavailable = report.api.values().map(|api| api.write_unavailable_s).fold(0.0, f64::max);
+        // A machine is created for each one that goes. Between zones somebody waits, which is not counted.
+        let last = report.machines.iter().map(|machine| report.simulated_s - machine.age_s).fold(0.0, f64::max);
+        let waited = if by_zone { 2 * ZONE_MIN } else { 0 };
+        println!(
+            "budgets {budgets}, zone after zone {by_zone}: {lost} of {shoots} etcd clusters lost their quorum, {changes} leader changes, no \
+             writes to an API for {unavailable:.3} s at most, last machine created {:.1} min after its zone began",
+            last / 60.0 - 10.0 - waited as f64
+        );
+        assert_eq!((shoots, report.machines.len()), (50, 36));
+        assert!(report.machines.iter().all(|machine| report.simulated_s - machine.age_s >= 600.0), "every machine is a new one");
+        (lost, changes, unavailable, last / 60.0 - 10.0 - waited as f64)
+    });
+    let [side_by_side, by_zone, bare, bare_by_zone] = &found[..] else { unreachable!("four variants") };
+    for (what, (lost, _, unavailable, _)) in
+        [("side by side", side_by_side), ("zone after zone", by_zone), ("unguarded", bare_by_zone)]
+    {
+        assert!(*lost == 0 && *unavailable < ELECTION_S, "{what}: {lost} lost their quorum, no writes for {unavailable} s");
+    }
+    let (one, all) = (by_zone.3, side_by_side.3);
+    assert!(
+        (one - all).abs() < 1.0,
+        "one zone takes as long as three side by side, so three take three times as long: {one} and {all} min"
+    );
+    let (lost, _, unavailable, _) = bare;
+    assert!(*lost == 50 && *unavailable > 20.0, "{lost} lost their quorum, no writes for {unavailable} s");
 }

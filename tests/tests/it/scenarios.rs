@@ -8,6 +8,8 @@ use zonefall_core::run::{run, run_checked};
 use zonefall_core::scenario::{Bundled, Scenario, bundled};
 use zonefall_core::sim::{Options, Stepping};
 
+use crate::replications::without_budgets;
+
 fn report(scenario: &Arc<Scenario>, stepping: Stepping) -> Report {
     run_checked(scenario, scenario.seed, Options { stepping, ..Options::default() }, &mut |_, _| {})
 }
@@ -27,7 +29,7 @@ fn both_modes_give_the_same_report_of_bundled_scenarios() {
 /// The file; of a landscape that would take minutes message by message, a corner of it and the hours around its fault.
 fn smaller(file: &Bundled) -> String {
     let mut json: Value = serde_json::from_str(file.json).expect("bundled scenarios are JSON");
-    if matches!(file.name, "many-shoots" | "cost-of-tolerance") {
+    if matches!(file.name, "many-shoots" | "cost-of-tolerance" | "seed-maintenance") {
         json["duration"] = json!(if file.name == "many-shoots" { "5h" } else { "20m" });
         for shoots in json["shoots"].as_array_mut().expect("shoots") {
             shoots["count"] = json!(1);
@@ -208,6 +210,10 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("rolling-maintenance", "/shoots/1/components", json!([]), &[&bare("quorum_lost_s"), unavailable]);
     let other = json!({"at": "10m", "roll_component": {"shoot": "bare", "component": "kube-scheduler"}});
     check("rolling-maintenance", "/operations/1", other, &[&bare("outages[kind=write][0].root_cause")]);
+    let lost = ["max(etcd[*].quorum_lost_s)", "max(api[*].write_unavailable_s)"];
+    check("seed-maintenance", "/shoots/0/components", without_budgets(), &lost);
+    let of_zone = json!({"at": "10m", "roll_pool": {"seed": "seed", "pool": "cpu", "zone": "zb"}});
+    check("seed-maintenance", "/operations/0", of_zone, &["max(machines[*].age_s)"]);
     // A row of a budget for each of the three; each mechanism of the program alone, and what is without it.
     let budget = |budget: &str, place: &str| format!("budgets[budget={budget}].{place}");
     let (code, strict) = (budget("code", "zones_disrupted"), budget("strict", "zones_disrupted"));

@@ -42,6 +42,8 @@ pub(crate) struct OperationCtx<'a, 'c> {
     pub(crate) path: &'a str,
     pub(crate) seeds: &'a Names,
     pub(crate) clusters: &'a Names,
+    /// Names of zones; numbers are those of [`ZoneId`](crate::ids::ZoneId).
+    pub(crate) zones: &'a Names,
     /// All that has nodes: seeds, then clusters.
     pub(crate) lowering: &'a ClusterDrafts,
     pub(crate) shoots: &'a [Shoot],

@@ -3,7 +3,7 @@
 use super::owner::RawClusterName;
 use super::prelude::*;
 use crate::error::quote;
-use crate::ids::MachineDeploymentId;
+use crate::ids::{MachineDeploymentId, ZoneId};
 use crate::lowering::ClusterDraft;
 
 /// A pool and its owner.
@@ -15,6 +15,10 @@ pub struct Raw {
     of: RawClusterName,
     /// Name of the pool.
     pool: String,
+    /// Zone whose machines are replaced.
+    #[serde(default)]
+    #[schemars(extend("x-target" = "zone", "x-default" = "all zones side by side", "x-source" = "gardener: a worker pool changes as a whole"))]
+    zone: Option<String>,
 }
 
 impl ClusterOperation for Raw {
@@ -30,7 +34,14 @@ impl ClusterOperation for Raw {
         if ctx.find(&site.pools, "pool", &self.pool).is_none() {
             return Vec::new();
         }
-        deployments(site, &self.pool).map(|id| (s, Task::RollMachines(id))).collect()
+        let all: Vec<MachineDeploymentId> = deployments(site, &self.pool).collect();
+        let Some(zone) = &self.zone else { return all.into_iter().map(|id| (s, Task::RollMachines(id))).collect() };
+        let Some(id) = ctx.find(ctx.zones, "zone", zone).map(ZoneId::from) else { return Vec::new() };
+        let in_zone = all.into_iter().find(|deployment| site.cluster.machine_deployments[*deployment].zone == id);
+        if in_zone.is_none() {
+            ctx.error("zone", quote(zone), format!("a zone of the pool {}", quote(&self.pool)));
+        }
+        in_zone.map(|id| (s, Task::RollMachines(id))).into_iter().collect()
     }
 }
 

@@ -394,6 +394,7 @@ fn operators_roll_and_drain() {
     }));
     raw["operations"] = json!([
         {"at": "20m", "roll_pool": {"seed": "seed", "pool": "cpu"}},
+        {"at": "15m", "roll_pool": {"seed": "seed", "pool": "cpu", "zone": "zb"}},
         {"at": "10m", "drain_node": {"seed": "seed", "node": "b"}},
         {"at": "12m", "roll_component": {"shoot": "s-2", "component": "kube-apiserver"}},
         {"at": "12m", "roll_component": {"seed": "seed", "component": "istiod"}},
@@ -407,7 +408,8 @@ fn operators_roll_and_drain() {
     let (istiod, _) = workload(cluster, model, "garden", "istiod");
     let machines = [0, 1, 2].map(|deployment| (20, Task::RollMachines(MachineDeploymentId(deployment))));
     let others = [(10, Task::DrainNode(NodeKey(1))), (12, Task::RollComponent(api_server)), (12, Task::RollComponent(istiod))];
-    assert_eq!(asked, others.into_iter().chain(machines).collect::<Vec<_>>());
+    let others = others.into_iter().chain([(15, Task::RollMachines(MachineDeploymentId(1)))]);
+    assert_eq!(asked, others.chain(machines).collect::<Vec<_>>());
     assert_eq!(cluster.machine_deployments[MachineDeploymentId(4)].pool.zone, (1, 3));
     let (_, manager) = workload(cluster, model, "shoot--garden--s-1", "gardener-resource-manager");
     assert_eq!(manager.rollout.max_unavailable, IntOrPercent::Int(1), "each has a zone to itself");
@@ -422,6 +424,8 @@ fn what_operators_cannot_ask_for() {
         {"at": "12m", "roll_component": {"shoot": "t", "component": "kube-apiserver"}},
         {"at": "12m", "roll_component": {"shoot": "s", "component": "kube-apiservers"}},
         {"at": "12m", "roll_component": {"seed": "seed", "component": "node-agents"}},
+        {"at": "13m", "roll_pool": {"seed": "seed", "pool": "cpu", "zone": "zx"}},
+        {"at": "14m", "roll_pool": {"seed": "seed", "pool": "cpu", "zone": "parent"}},
     ]);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("mistakes").to_string();
     for (path, found) in [
@@ -432,9 +436,11 @@ fn what_operators_cannot_ask_for() {
         ("operations[2].roll_component.shoot", "\"t\""),
         ("operations[3].roll_component.component", "\"kube-apiservers\""),
         ("operations[4].roll_component.component", "\"node-agents\", a DaemonSet"),
+        ("operations[5].roll_pool.zone", "\"zx\""),
+        ("operations[6].roll_pool.zone", "\"parent\""),
     ] {
         let (start, end) = (format!("{path}: expected "), format!("; found {found}"));
         assert!(errors.lines().any(|line| line.starts_with(&start) && line.ends_with(&end)), "{path}: {errors}");
     }
-    assert_eq!(errors.lines().count(), 7, "{errors}");
+    assert_eq!(errors.lines().count(), 9, "{errors}");
 }

@@ -74,7 +74,7 @@ pub(super) fn validate(
             set.place(ctx, &mut lowering.clusters, &mut model.shoots, topology, members, etcd_names);
         }
     }
-    model.operations = operations::validate(ctx, raw, &seeds, &plain, &lowering, &model.shoots);
+    model.operations = operations::validate(ctx, raw, &seeds, &plain, &topology.zone_names, &lowering, &model.shoots);
     model.capacity = capacity::validate(ctx, raw, &mut lowering);
     let (mut clusters, mut seeds) = (TiVec::new(), TiVec::new());
     for site in lowering.clusters.drain(..) {

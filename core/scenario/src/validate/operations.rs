@@ -17,13 +17,14 @@ pub(super) fn validate(
     raw: &RawScenario,
     seeds: &Names,
     clusters: &Names,
+    zones: &Names,
     lowering: &ClusterDrafts,
     shoots: &[Shoot],
 ) -> Vec<Operation> {
     let mut all = Vec::new();
     for (o, operation) in raw.operations.iter().enumerate() {
         let path = format!("operations[{o}].{}", operation.change.word());
-        let mut found = OperationCtx { ctx, path: &path, seeds, clusters, lowering, shoots };
+        let mut found = OperationCtx { ctx, path: &path, seeds, clusters, zones, lowering, shoots };
         let tasks: Vec<(usize, Task)> = match operation.change.of() {
             Of::Members(_) | Of::Databases(_) => continue,
             Of::Shoot(asked) => {
