@@ -17,13 +17,15 @@ pub mod scale_down;
 pub mod scale_up;
 pub mod similar;
 pub mod sizing;
+pub mod unregistered;
 
 use backoff::Backoff;
 use estimate::{unschedulable_pods, upcoming};
 use group::NodeGroup;
 use scale_down::ScaleDown;
 use scale_up::{Plan, ScaleUp};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use unregistered::{Unregistered, unregistered};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Purpose;
@@ -32,8 +34,7 @@ use zonefall_kernel::timer::{Generation, Timer};
 use zonefall_kube::controller::placement::Demand;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
-use zonefall_kube::machine::Phase;
-use zonefall_kube::machine::{Machine, MachineId};
+use zonefall_kube::machine::MachineId;
 use zonefall_kube::record::{GroupChoice, KubeRecord, NodeGroupFact, NodeGroupScan, Ready};
 use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
@@ -48,13 +49,23 @@ const PHASE: u32 = u32::MAX - 1;
 /// The shortest time: deadlines are over after them.
 const INSTANT: Duration = Duration::from_nanos(1);
 
+/// Nodes that it has asked for in a group (`ScaleUpRequest`).
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// How many, less those of which the cloud has said that it has none.
+    nodes: u32,
+    /// When they are overdue. A further increase begins the time again for all.
+    until: Time,
+}
+
 /// The autoscaler.
 #[derive(Clone, Debug)]
 pub struct Autoscaler {
     scans: Periodic,
     back_offs: TiVec<MachineDeploymentId, Option<Backoff>>,
-    /// When the nodes it last asked for are overdue, by machine deployment, as long as some are missing.
-    overdue: TiVec<MachineDeploymentId, Option<Time>>,
+    /// What it has asked for of each group, as long as nodes are missing.
+    requests: TiVec<MachineDeploymentId, Option<Request>>,
+    unregistered: Unregistered,
     /// Machines of which it knows that the cloud is out of stock.
     exhausted: BTreeSet<MachineId>,
     /// Groups similar to each, as far as a scale-up is balanced over them.
@@ -82,7 +93,8 @@ impl Autoscaler {
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
             back_offs: vec![None; groups].into(),
-            overdue: vec![None; groups].into(),
+            requests: vec![None; groups].into(),
+            unregistered: Unregistered::new(groups),
             exhausted: BTreeSet::new(),
             similar: if balances { similar() } else { vec![Vec::new(); groups].into() },
             recorded: vec![None; groups].into(),
@@ -106,9 +118,10 @@ impl Autoscaler {
         (self.changed, self.scanned) = (false, ctx.now);
         let options = options(ctx).cloned().unwrap_or_else(without_options);
         let groups = group::read(&options, ctx.spec, store);
+        self.unregistered.observe(store, ctx.now);
         self.check_exhausted(&options, store, ctx);
         self.check_requests(store, ctx);
-        let takes_back = take_back(&groups, store, ctx);
+        let takes_back = self.take_back(&groups, store, ctx);
         let unhealthy = !takes_back && too_many_unready(store, ctx);
         if unhealthy {
             self.scale_down.clear();
@@ -127,7 +140,9 @@ impl Autoscaler {
             }
         }
         for (group, nodes) in plan.more {
-            self.overdue[group] = Some(ctx.now + ctx.spec.timers.autoscaler.provision);
+            let asked = self.requests[group].map_or(0, |request| request.nodes);
+            let until = ctx.now + ctx.spec.timers.autoscaler.provision;
+            self.requests[group] = Some(Request { nodes: asked + nodes, until });
             store.machines.scale(group, store.machines.desired(group) + nodes, ctx);
         }
     }
@@ -146,17 +161,22 @@ impl Autoscaler {
         }
     }
 
-    /// Groups whose new machines the cloud is out of stock of have failed (`handleInstanceCreationErrors`).
+    /// Groups whose new machines the cloud is out of stock of have failed; what else was asked for is still awaited
+    /// (`handleInstanceCreationErrors`).
     fn check_exhausted(&mut self, options: &ClusterAutoscaler, store: &Store, ctx: &mut ClusterCtx<'_>) {
         if !options.exhausted_at_once {
             return;
         }
-        let now: BTreeSet<MachineId> = waiting(store).filter(|(_, machine)| machine.exhausted).map(|(id, _)| id).collect();
-        let unseen = now.difference(&self.exhausted).filter_map(|id| store.machines.get(*id));
-        let failed: BTreeSet<MachineDeploymentId> = unseen.map(|machine| machine.name.deployment).collect();
+        let machines = ctx.spec.machine_deployments.keys().flat_map(|group| unregistered(group, store));
+        let now: BTreeSet<MachineId> = machines.filter(|(_, machine)| machine.exhausted).map(|(id, _)| id).collect();
+        let mut failed: BTreeMap<MachineDeploymentId, u32> = BTreeMap::new();
+        for machine in now.difference(&self.exhausted).filter_map(|id| store.machines.get(*id)) {
+            *failed.entry(machine.name.deployment).or_default() += 1;
+        }
         self.exhausted = now;
-        for group in failed {
-            self.overdue[group] = None;
+        for (group, nodes) in failed {
+            let left = self.requests[group].map(|request| Request { nodes: request.nodes.saturating_sub(nodes), ..request });
+            self.requests[group] = left.filter(|request| request.nodes > 0);
             self.back_off(group, true, ctx);
         }
     }
@@ -176,14 +196,46 @@ impl Autoscaler {
     /// What it asked for has come, or is overdue (`updateScaleRequests`).
     fn check_requests(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
         for group in ctx.spec.machine_deployments.keys() {
-            let Some(at) = self.overdue[group] else { continue };
+            let Some(request) = self.requests[group] else { continue };
             if upcoming(group, 0, store) == 0 {
-                (self.overdue[group], self.back_offs[group]) = (None, None);
-            } else if ctx.now > at {
-                self.overdue[group] = None;
+                // Until 1.26 upstream forgot all failures then, later none; of a part that has failed it must know.
+                self.requests[group] = None;
+                self.back_offs[group] = self.back_offs[group].filter(|back_off| back_off.holds(ctx.now));
+            } else if ctx.now > request.until {
+                self.requests[group] = None;
                 self.back_off(group, false, ctx);
             }
         }
+    }
+
+    /// Nodes of a group that did not join in time, or of which it sees that they will not: how many without a machine, and the machines of
+    /// the others.
+    fn late(&self, group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> (u32, Vec<MachineId>) {
+        let sees_stock = options(ctx).is_some_and(|options| options.exhausted_at_once);
+        let exhausted = |id| sees_stock && store.machines.get(id).is_some_and(|machine| machine.exhausted);
+        self.unregistered.late(group, |since| ctx.now >= since + ctx.spec.timers.autoscaler.provision, exhausted)
+    }
+
+    /// Gives up nodes that did not join in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`,
+    /// `fixNodeGroupSize`).
+    fn take_back(&mut self, groups: &TiVec<MachineDeploymentId, NodeGroup>, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
+        let mut found = false;
+        for (id, group) in groups.iter_enumerated() {
+            let spare = store.machines.desired(id).saturating_sub(group.limits.minimum);
+            let (others, mut machines) = self.late(id, store, ctx);
+            let others = others.min(spare);
+            machines.truncate((spare - others) as usize);
+            let back = others + machines.len() as u32;
+            if back > 0 {
+                self.unregistered.give_up(id, others, &machines);
+                for machine in machines {
+                    store.machines.get_mut(machine).surplus = true;
+                }
+                store.machines.scale(id, store.machines.desired(id) - back, ctx);
+                found = true;
+            }
+        }
+        found
     }
 
     /// The machines that pods need: of those that would do, the ones they use best.
@@ -199,7 +251,11 @@ impl Autoscaler {
             return Plan::nothing(GroupChoice::Idle, groups);
         }
         let ids = || ctx.spec.machine_deployments.keys();
-        let coming: TiVec<_, u32> = ids().map(|id| upcoming(id, late(id, store, ctx).count() as u32, store)).collect();
+        let late = |id| {
+            let (others, machines) = self.late(id, store, ctx);
+            others + machines.len() as u32
+        };
+        let coming: TiVec<_, u32> = ids().map(|id| upcoming(id, late(id), store)).collect();
         let (pods, assumed) = unschedulable_pods(&pods, &coming, ctx.spec, store);
         if pods.is_empty() {
             return Plan::nothing(GroupChoice::Coming, groups);
@@ -235,16 +291,20 @@ impl Autoscaler {
         }
         let scale_down = options(ctx).and_then(|options| self.scale_down.next(options.scale_down.as_ref()?, ctx.now));
         let scale_down = scale_down.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
-        let has_asked = self.overdue.iter().any(Option::is_some);
-        if !has_asked && store.unschedulable().next().is_none() && waiting(store).next().is_none() {
+        let is_missing = || {
+            ctx.spec.machine_deployments.keys().any(|id| unregistered(id, store).next().is_some() || upcoming(id, 0, store) > 0)
+        };
+        let has_asked = self.requests.iter().any(Option::is_some);
+        let late = self.unregistered.deadlines(ctx.spec.timers.autoscaler.provision);
+        let was_missing = late.clone().next().is_some();
+        if !has_asked && !was_missing && store.unschedulable().next().is_none() && !is_missing() {
             return scale_down;
         }
         if self.changed {
             return Some(self.scans.after(ctx.now));
         }
-        let late = waiting(store).map(|(_, machine)| machine.created + ctx.spec.timers.autoscaler.provision);
         let retries = self.back_offs.iter().flatten().map(|back_off| back_off.until + INSTANT);
-        let overdue = self.overdue.iter().flatten().map(|at| *at + INSTANT);
+        let overdue = self.requests.iter().flatten().map(|request| request.until + INSTANT);
         late.chain(retries)
             .chain(overdue)
             .filter(|at| *at > self.scanned)
@@ -264,40 +324,6 @@ fn options<'a>(ctx: &'a ClusterCtx<'_>) -> Option<&'a ClusterAutoscaler> {
 /// How it works where the scenario says nothing of it.
 fn without_options() -> ClusterAutoscaler {
     ClusterAutoscaler { balance_similar_groups: false, exhausted_at_once: false, ..ClusterAutoscaler::default() }
-}
-
-/// Gives up machines that got no node in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`).
-fn take_back(groups: &TiVec<MachineDeploymentId, NodeGroup>, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
-    let mut found = false;
-    for (id, group) in groups.iter_enumerated() {
-        let late: Vec<MachineId> = late(id, store, ctx).collect();
-        let spare = store.machines.desired(id).saturating_sub(group.limits.minimum);
-        let back = spare.min(late.len() as u32);
-        if back > 0 {
-            late.into_iter().take(back as usize).for_each(|machine| store.machines.get_mut(machine).surplus = true);
-            store.machines.scale(id, store.machines.desired(id) - back, ctx);
-            found = true;
-        }
-    }
-    found
-}
-
-/// Machines without a node that nobody has given up.
-fn waiting(store: &Store) -> impl Iterator<Item = (MachineId, &Machine)> {
-    let waits = |machine: &Machine| {
-        matches!(machine.phase, Phase::Pending | Phase::CrashLoopBackOff)
-            && machine.node().is_none_or(|node| store.get_node(node).is_none())
-    };
-    store.machines.machines().filter(move |(_, machine)| waits(machine))
-}
-
-/// Machines of a machine deployment that got no node in time, or of which it sees that they will not.
-fn late(group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = MachineId> {
-    let sees_stock = options(ctx).is_some_and(|options| options.exhausted_at_once);
-    let oldest = move |machine: &Machine| {
-        sees_stock && machine.exhausted || ctx.now >= machine.created + ctx.spec.timers.autoscaler.provision
-    };
-    waiting(store).filter(move |(_, machine)| machine.name.deployment == group && oldest(machine)).map(|(id, _)| id)
 }
 
 fn too_many(unready: u32, all: u32, ctx: &ClusterCtx<'_>) -> bool {
@@ -353,7 +379,8 @@ impl Controller for Autoscaler {
     fn forget(&mut self, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
         self.scans = Periodic::new(ctx.now, ctx.spec.timers.autoscaler.scan);
         self.back_offs.fill(None);
-        self.overdue.fill(None);
+        self.requests.fill(None);
+        self.unregistered.forget();
         self.exhausted.clear();
         self.scale_down.forget();
         (self.changed, self.notified, self.scanned) = (true, true, ctx.now);

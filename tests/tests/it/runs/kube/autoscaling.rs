@@ -23,7 +23,7 @@ pub(super) fn large(app: u32, replicas: u32) -> Workload {
 }
 
 /// The same, in one zone only.
-fn in_zone(zone: u32, workload: Workload) -> Workload {
+pub(super) fn in_zone(zone: u32, workload: Workload) -> Workload {
     let here = Requirement { key: Symbol::ZONE, is: Condition::In(vec![zone_label(zone)]) };
     Workload { affinity: NodeAffinity(vec![vec![here]]), ..workload }
 }
