@@ -102,3 +102,34 @@ proptest! {
         }
     }
 }
+
+/// No node is needed for that: the volumes say where nodes are.
+#[test]
+fn volumes_are_bound_at_once_though_there_is_no_node() {
+    let zones_of = |binding: &str| {
+        let file = json!({
+            "name": "empty", "duration": "30m",
+            "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc"]}]},
+            "clusters": [{
+                "name": "c", "zones": ["za", "zb", "zc"],
+                "control_plane": {"zones": ["za"], "replicas": 1}, "control_plane_nodes": false,
+                "components": ["kube_controller_manager", "kube_scheduler", "machine_controller_manager", "cluster_autoscaler"],
+                "pools": [{"name": "worker", "minimum": 0, "maximum": 9, "start": 0}],
+                "workloads": [{
+                    "name": "db", "kind": "stateful_set", "replicas": 3, "parallel": true, "cpu": 6, "memory": "1GiB",
+                    "volume": "zonal", "volume_binding": binding,
+                }],
+            }],
+        });
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        let report = zonefall_core::simulate(scenario, 1).to_json();
+        let pods = report["pods"].as_array().expect("the report lists pods").iter();
+        let ready = pods.filter(|pod| pod["ready"] == true).map(|pod| pod["zone"].as_str().expect("it has a zone").to_owned());
+        let mut zones: Vec<String> = ready.collect();
+        zones.sort();
+        zones
+    };
+    assert_eq!(zones_of("immediate"), ["za", "zb", "zc"]);
+    let late = zones_of("wait_for_first_consumer");
+    assert!(late.len() == 3 && late.iter().all(|zone| *zone == late[0]), "one group is chosen for all: {late:?}");
+}

@@ -28,7 +28,13 @@ impl Store {
             VolumeSource::Immediate => {
                 let is_master = |node: &Node| ctx.spec.control_plane.iter().any(|host| Network::host_of(*host) == node.host);
                 let has_nodes = |zone: &ZoneId| self.nodes.values().any(|node| node.zone == *zone && !is_master(node));
-                let zones = ctx.spec.disks.zones.iter().map(|(zone, _)| *zone).filter(has_nodes).collect::<Vec<_>>();
+                let all = || ctx.spec.disks.zones.iter().map(|(zone, _)| *zone);
+                let mut zones: Vec<ZoneId> = all().filter(has_nodes).collect();
+                if zones.is_empty() {
+                    // `allowedTopologies` of the StorageClass: no node is needed.
+                    let may_have_nodes = |zone: &ZoneId| ctx.spec.machine_deployments.iter().any(|group| group.zone == *zone);
+                    zones = all().filter(may_have_nodes).collect();
+                }
                 (!zones.is_empty()).then(|| zones[volume_zone::choose(zones.len(), &workload.name, ordinal)])
             }
         };
