@@ -2,7 +2,7 @@
 
 use crate::cluster::KubeCluster;
 use crate::event::KubeEvent;
-use crate::name::NodeName;
+use crate::name::{MachineName, NodeName};
 use crate::record::{
     HintsFact, KubeRecord, Loss, MachineFact, NodeFact, NodeGroupFact, NodeGroupScan, PodFact, Ready, Reason, Replica,
     ServerFact, Verb,
@@ -22,6 +22,12 @@ pub fn node_name(name: NodeName, cluster: &KubeClusterSpec, scenario: &Scenario)
         NodeName::Given(key) => scenario.nodes[cluster.nodes[key].node].name.clone(),
         NodeName::Machine(machine) => machine.text(cluster),
     }
+}
+
+/// The node that a machine is, or is to be.
+pub fn node_of(machine: MachineName, cluster: &KubeClusterSpec) -> NodeName {
+    let given = cluster.nodes.iter_enumerated().find(|(_, node)| node.machine == Some(machine));
+    given.map_or(NodeName::Machine(machine), |(key, _)| NodeName::Given(key))
 }
 
 /// The name of a component's Service, with its namespace.

@@ -119,8 +119,12 @@ pub struct RecoveryReport {
     pub pod: String,
     /// Its node.
     pub node: String,
-    /// Why it stopped: `no power`, `cut off` or `deleted`.
+    /// Why it stopped: `no power`, `cut off`, `deleted`, or `drain timed out` where its node was deleted with it although it was not
+    /// evicted.
     pub why: String,
+    /// How long its budget had refused its eviction by then, in seconds. Not in JSON where none was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eviction_refused_s: Option<f64>,
     /// What took its place; null: nothing yet, or it came back itself.
     pub replacement: Option<String>,
     /// When it stopped, in seconds.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::describe::node_name;
+use crate::kube::describe::{node_name, node_of};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason};
 use crate::kube::spec::{Role, Task};
@@ -158,9 +158,7 @@ impl Causes {
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => drop(self.work.lost.insert((cluster, node), loss)),
             KubeRecord::Node(node, NodeFact::Lost(None)) => drop(self.work.lost.remove(&(cluster, node))),
             KubeRecord::Machine(machine, MachineFact::DrainTimedOut) => {
-                let mut given = self.scenario.kube.clusters[cluster].nodes.iter_enumerated();
-                let given = given.find(|(_, node)| node.machine == Some(machine));
-                let node = given.map_or(NodeName::Machine(machine), |(key, _)| NodeName::Given(key));
+                let node = node_of(machine, &self.scenario.kube.clusters[cluster]);
                 self.work.timed_out.insert((cluster, node));
             }
             _ => {}

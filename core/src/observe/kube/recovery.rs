@@ -9,11 +9,11 @@
 //! All moments are records; none is estimated. A pod that comes back by itself, because its node did, skips what it did not need.
 //! Agents of a `DaemonSet` go and come with their node and are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::serving::Serving;
 use crate::ids::{KubeClusterId, WorkloadId};
-use crate::kernel::time::Time;
+use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Ready, Reason};
 
@@ -27,6 +27,8 @@ pub enum LossReason {
     Node(Loss),
     /// It was asked to end while it served: an eviction, a roll-out.
     Requested,
+    /// Its node was deleted with it, because the node's drain had timed out.
+    DrainTimedOut,
 }
 
 /// A step of a recovery, in the order they are taken.
@@ -87,6 +89,8 @@ pub struct Row {
     pub refused: Option<Reason>,
     /// Fewer pods are wanted now: nothing takes its place.
     pub surplus: bool,
+    /// How long its budget had refused its eviction by then.
+    pub eviction_refused: Option<Duration>,
 }
 
 impl Row {
@@ -106,6 +110,10 @@ pub struct Recovery {
     replacing: BTreeMap<(KubeClusterId, PodName), usize>,
     /// Of workloads that were scaled: pods wanted, and those above that which have not been deleted yet.
     scaled: BTreeMap<(KubeClusterId, WorkloadId), (u32, u32)>,
+    /// Nodes that are deleted although pods are left on them.
+    timed_out: BTreeSet<(KubeClusterId, NodeName)>,
+    /// Since when evictions of pods have been refused.
+    refused: BTreeMap<(KubeClusterId, PodName), Time>,
 }
 
 impl Recovery {
@@ -119,6 +127,11 @@ impl Recovery {
     /// Losses beyond [`LIMIT`].
     pub const fn omitted(&self) -> u64 {
         self.omitted
+    }
+
+    /// The drain of a node has timed out: its machine is deleted with the pods that are left.
+    pub fn drain_timed_out(&mut self, cluster: KubeClusterId, node: NodeName) {
+        self.timed_out.insert((cluster, node));
     }
 
     /// Takes note of a fact, before `serving` does.
@@ -206,13 +219,17 @@ impl Recovery {
                 self.step(at, cluster, pod, Step::Evicted);
                 self.start_over(cluster, pod);
             }
-            PodFact::Removed => self.step(at, cluster, pod, Step::Removed),
+            PodFact::Removed => {
+                self.refused.remove(&(cluster, pod));
+                self.step(at, cluster, pod, Step::Removed);
+            }
+            PodFact::Evicted(false) => drop(self.refused.entry((cluster, pod)).or_insert(at)),
             PodFact::VolumeAttached(_) => self.replacement(at, cluster, pod, Step::Attached),
             PodFact::Ready(false)
             | PodFact::AttachFailed(_)
             | PodFact::VolumeDetached { .. }
             | PodFact::OrphanedContainer(_)
-            | PodFact::Evicted(_)
+            | PodFact::Evicted(true)
             | PodFact::SeveralBudgets
             | PodFact::Denied
             | PodFact::TaintEvicted
@@ -231,6 +248,8 @@ impl Recovery {
             return;
         }
         self.open.insert((cluster, pod), self.rows.len());
+        let why = if self.timed_out.contains(&(cluster, node)) { LossReason::DrainTimedOut } else { why };
+        let eviction_refused = self.refused.get(&(cluster, pod)).map(|since| at.since(*since));
         let steps = [None; Step::ALL.len()];
         self.rows.push(Row {
             cluster,
@@ -243,6 +262,7 @@ impl Recovery {
             moved: false,
             refused: None,
             surplus: false,
+            eviction_refused,
         });
     }
 

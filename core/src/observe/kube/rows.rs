@@ -24,6 +24,7 @@ pub(super) fn recovery(row: &Row, now: Time, apis: &Apis, scenario: &Scenario) -
         pod: row.pod.text(cluster),
         node: node_name(row.node, cluster, scenario),
         why: why_words(row.why).to_owned(),
+        eviction_refused_s: row.eviction_refused.map(length),
         replacement: row.replacement.map(|pod| pod.text(cluster)),
         lost_s: seconds(row.lost),
         detected_s: at(Step::Detected),
@@ -45,6 +46,7 @@ const fn why_words(why: LossReason) -> &'static str {
         LossReason::Node(Loss::Power) => "no power",
         LossReason::Node(Loss::Network) => "cut off",
         LossReason::Requested => "deleted",
+        LossReason::DrainTimedOut => "drain timed out",
     }
 }
 

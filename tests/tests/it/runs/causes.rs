@@ -195,3 +195,34 @@ fn a_drain_that_timed_out_is_a_cause() {
     let told = "was deleted, for its drain had timed out: the budget of etcd-main-";
     assert!(all.iter().any(|cause| cause.contains(told) && cause.contains(" had refused its eviction for 2 h")), "{all:#?}");
 }
+
+/// Pods of ordinary workloads: their rows say what deleted them, and how long their budget had kept them.
+#[test]
+fn pods_that_a_drain_left_when_it_timed_out_say_so() {
+    let file = json!({
+        "name": "cluster", "duration": "150m",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb"]}]},
+        "clusters": [{
+            "name": "cluster", "zones": ["za", "zb"], "control_plane_nodes": false,
+            "components": ["kube_controller_manager", "kube_scheduler", "machine_controller_manager"],
+            "pools": [{"name": "cpu", "minimum": 2, "maximum": 4, "rollout": {"max_surge": 2, "max_unavailable": 0}}],
+            "workloads": [
+                {"name": "kept", "kind": "deployment", "replicas": 2, "cpu": 1, "memory": "1GiB", "max_unavailable": 0},
+                {"name": "free", "kind": "deployment", "replicas": 2, "cpu": 1, "memory": "1GiB"},
+            ],
+        }],
+        "operations": [{"at": "10m", "roll_pool": {"cluster": "cluster", "pool": "cpu"}}],
+    });
+    let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let report = run::run(&Arc::new(scenario), 1, Options::default(), &mut |_, _| {}, &mut |_| {});
+    let of = |component: &str| report.recovery.iter().filter(|row| row.component == component).collect::<Vec<_>>();
+    let [kept, free] = ["kept", "free"].map(of);
+    assert!(kept.len() == 2 && free.len() == 2, "{:?}", report.recovery);
+    for row in kept {
+        assert_eq!(row.why, "drain timed out");
+        let refused = row.eviction_refused_s.expect("its budget refuses each eviction");
+        // Until the machine is deleted.
+        assert!((7_200.0..7_400.0).contains(&refused), "{refused}");
+    }
+    assert!(free.iter().all(|row| row.why == "deleted" && row.eviction_refused_s.is_none()), "{free:?}");
+}
