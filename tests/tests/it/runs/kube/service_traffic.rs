@@ -1,13 +1,17 @@
-//! Connections to endpoints of a zone that has lost power.
+//! Connections to endpoints of Services: those of a zone that has lost power, and what those that leave their zone cost.
 
 use serde_json::{Value, json};
+use zonefall_core::report::ServiceTrafficReport;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::simulate;
 
+fn story() -> Value {
+    serde_json::from_str(include_str!("../../../../../scenarios/kube-proxy-cross-zone.json")).expect("it is JSON")
+}
+
 #[test]
 fn connections_to_endpoints_that_a_service_still_lists_fail() {
-    let text = include_str!("../../../../../scenarios/kube-proxy-cross-zone.json");
-    let mut file: Value = serde_json::from_str(text).expect("it is JSON");
+    let mut file = story();
     file["faults"] = json!([{"kind": "zone_power", "zone": "za", "at": "10m", "for": "20m"}]);
     file["expect"] = json!([]);
     let report = simulate(Scenario::from_json(&file.to_string()).expect("a scenario"), 1);
@@ -24,4 +28,64 @@ fn connections_to_endpoints_that_a_service_still_lists_fail() {
     assert!((traffic.connections - served - traffic.refused - traffic.failed).abs() < 1e-3);
     // Nobody outside the zone is sent to it.
     assert!(row("even-zone").0.failed.abs() < f64::EPSILON);
+}
+
+/// US dollars in a month of 730 h for connections of 10 KiB that leave their zone: AWS charges 0.01 for a GB on each side, GCP 0.01 for a
+/// GiB that leaves, Azure nothing.
+fn by_hand(crossing_per_s: f64) -> [(&'static str, f64); 3] {
+    let bytes = crossing_per_s * 10.0 * 1_024.0 * 730.0 * 3_600.0;
+    [("aws", bytes / 1e9 * 0.02), ("gcp", bytes / f64::from(1 << 30) * 0.01), ("azure", 0.0)]
+}
+
+fn costs(traffic: &ServiceTrafficReport, crossing_per_s: f64) {
+    for (provider, expected) in by_hand(crossing_per_s) {
+        let found = traffic.usd_per_month[provider];
+        // Pods take some seconds of the hour to start.
+        assert!((found - expected).abs() <= 0.01 * expected, "{}, {provider}: {found} of {expected}", traffic.service);
+    }
+}
+
+/// Clients and endpoints by zone: six clients open 10 connections/s each, and six pods serve them.
+fn is_charged(clients: [u32; 3], endpoints: [u32; 3]) {
+    let mut file = story();
+    file["expect"] = json!([]);
+    let workload = |tier: &str, zone: usize, replicas: u32| {
+        let zone = ["za", "zb", "zc"][zone];
+        json!({
+            "name": format!("{tier}-{zone}"), "kind": "deployment", "replicas": replicas, "cpu": 0.2, "memory": "256MiB",
+            "labels": format!("tier={tier}"), "node_affinity": [format!("topology.kubernetes.io/zone in ({zone})")],
+        })
+    };
+    let of = |tier: &'static str, all: [u32; 3]| (0..3).map(move |zone| workload(tier, zone, all[zone]));
+    file["clusters"][0]["workloads"] = of("clients", clients).chain(of("servers", endpoints)).collect();
+    for service in file["clusters"][0]["services"].as_array_mut().expect("it has Services") {
+        service["pods"] = json!("tier=servers");
+        service["traffic"]["clients"] = json!("tier=clients");
+    }
+    let report = simulate(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), 1);
+    let row = |name: &str| report.service_traffic.iter().find(|row| row.service == name).expect("it has clients");
+    let pairs = || clients.into_iter().zip(endpoints).map(|(clients, own)| (10.0 * f64::from(clients), f64::from(own), own > 0));
+    // Any endpoint is chosen alike.
+    let crossing: f64 = pairs().map(|(opened, own, _)| opened * (1.0 - own / 6.0)).sum();
+    let anywhere = row("uneven");
+    assert!((anywhere.cross_zone_percent - 100.0 * crossing / 60.0).abs() < 0.1, "{}", anywhere.cross_zone_percent);
+    costs(anywhere, crossing);
+    // A zone that has endpoints keeps its connections; one that has none sends them anywhere.
+    let homeless: f64 = pairs().filter(|(.., serves)| !serves).map(|(opened, ..)| opened).sum();
+    costs(row("uneven-zone"), homeless);
+    // The most that an endpoint has, of an even share of 10 connections/s.
+    let own = pairs().filter(|(.., serves)| *serves).map(|(opened, own, _)| (opened / own + homeless / 6.0) / 10.0);
+    let greatest = own.fold(0.0, f64::max);
+    assert!((row("uneven-zone").greatest_load - greatest).abs() < 0.01, "{} of {greatest}", row("uneven-zone").greatest_load);
+    // Connections from nodes without an endpoint are refused: none leaves its node.
+    costs(row("uneven-local"), 0.0);
+}
+
+#[test]
+fn connections_cost_what_each_provider_charges_for_those_that_leave_their_zone() {
+    is_charged([2, 2, 2], [2, 2, 2]);
+    is_charged([2, 2, 2], [1, 2, 3]);
+    is_charged([1, 2, 3], [1, 2, 3]);
+    is_charged([3, 2, 1], [1, 2, 3]);
+    is_charged([1, 2, 3], [0, 2, 4]);
 }
