@@ -4,16 +4,15 @@
 //! `goog/cdp` and `se/log` calls.
 #![expect(clippy::missing_errors_doc, reason = "all fail alike: with what the driver says it could not do")]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use ureq::Agent;
 
 use crate::given;
+use crate::process::Process;
 
 /// The key under which WebDriver writes the id of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -23,13 +22,10 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A Chromium of its own, with nothing in its cache or storage. It ends when this is dropped.
 pub struct Driver {
-    process: Child,
-    /// Held open: the driver would end on a closed pipe.
-    _output: BufReader<ChildStdout>,
+    process: Process,
     agent: Agent,
     /// The address of the session; empty until there is one.
     session: String,
-    profile: TempDir,
 }
 
 /// The switch of Chromium's settings for what sites may keep.
@@ -57,16 +53,14 @@ pub struct Element(String);
 impl Driver {
     /// Starts driver and browser.
     pub fn start(site_data: SiteData) -> Result<Self> {
-        // It ends where the port that is free for IPv6 is not for IPv4.
-        let (process, output, port) = (1..5).find_map(|_| listening().ok()).map_or_else(listening, Ok)?;
+        let (process, port) = Process::start()?;
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
-        let profile = TempDir::new()?;
-        let mut driver = Self { process, _output: output, agent, session: String::new(), profile };
+        let mut driver = Self { process, agent, session: String::new() };
         let server = format!("http://127.0.0.1:{port}");
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL"},
-            "goog:chromeOptions": {"binary": given("CHROMIUM"), "args": arguments(&driver.profile), "prefs": site_data.preferences()},
+            "goog:chromeOptions": {"binary": given("CHROMIUM"), "args": arguments(driver.folder()), "prefs": site_data.preferences()},
         }}});
         let session =
             driver.call("POST", &format!("{server}/session"), Some(&capabilities)).context("Chromium does not start")?;
@@ -99,11 +93,20 @@ impl Driver {
         Ok(answer["value"].take())
     }
 
-    /// Goes on in a new tab and closes the one there was, with all that was set for it.
-    pub fn replace_tab(&self) -> Result<()> {
-        let tab = self.post("window/new", &json!({"type": "tab"}))?;
-        self.call("DELETE", &format!("{}/window", self.session), None)?;
-        self.post("window", &json!({"handle": tab["handle"]})).map(drop)
+    /// A folder for files; it is removed when the browser ends.
+    pub fn folder(&self) -> &Path {
+        self.process.folder()
+    }
+
+    /// Goes on in a new tab and closes those there were, with all that was set for them.
+    pub fn replace_tabs(&self) -> Result<()> {
+        let old = self.get("window/handles")?;
+        let new = self.post("window/new", &json!({"type": "tab"}))?;
+        for handle in old.as_array().context("a list of tabs")? {
+            self.post("window", &json!({"handle": handle}))?;
+            self.call("DELETE", &format!("{}/window", self.session), None)?;
+        }
+        self.post("window", &json!({"handle": new["handle"]})).map(drop)
     }
 
     /// Goes to an address and waits until it has loaded.
@@ -210,18 +213,8 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
-    fn drop(&mut self) {
-        if !self.session.is_empty() {
-            let _ = self.call("DELETE", &self.session, None);
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// How Chromium starts: alone, unseen, and asking nobody anything.
-fn arguments(profile: &TempDir) -> Vec<String> {
+fn arguments(folder: &Path) -> Vec<String> {
     let fixed = [
         "--headless",
         "--no-sandbox", // it refuses root otherwise, and what it is shown is our own
@@ -235,38 +228,8 @@ fn arguments(profile: &TempDir) -> Vec<String> {
         "--force-color-profile=srgb",
         "--lang=en-US",
     ];
-    let profile = format!("--user-data-dir={}", profile.path().display());
+    let profile = format!("--user-data-dir={}", folder.join("profile").display());
     fixed.into_iter().map(ToOwned::to_owned).chain([profile]).collect()
-}
-
-/// A driver that listens, and its port.
-fn listening() -> Result<(Child, BufReader<ChildStdout>, u16)> {
-    let mut process = Command::new(given("CHROMEDRIVER"))
-        .arg("--port=0")
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("chromedriver does not start")?;
-    let mut output = BufReader::new(process.stdout.take().context("its output is piped")?);
-    match port(&mut output) {
-        Ok(port) => Ok((process, output, port)),
-        Err(error) => {
-            let _ = process.kill();
-            let _ = process.wait();
-            Err(error)
-        }
-    }
-}
-
-/// The port a starting driver says it listens on.
-fn port(output: &mut impl BufRead) -> Result<u16> {
-    let mut said = String::new();
-    while output.read_line(&mut said)? > 0 {
-        let last = said.lines().last().unwrap_or_default();
-        if let Some((_, port)) = last.split_once("started successfully on port ") {
-            return Ok(port.trim().trim_end_matches('.').parse()?);
-        }
-    }
-    bail!("chromedriver ended without a port: {said}")
 }
 
 /// WebDriver's code of a key, by the name the DOM has for it (section 17.4.2, table of key codes).

@@ -9,10 +9,12 @@
 //! `chromium` this package is empty.
 #![cfg(feature = "chromium")]
 
+mod browser;
 pub mod driver;
 pub mod measure;
 pub mod node;
 pub mod page;
+mod process;
 pub mod server;
 
 use std::path::PathBuf;

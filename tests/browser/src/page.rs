@@ -4,8 +4,9 @@
 //! Things of the page are named by their `data-testid`.
 #![expect(clippy::must_use_candidate, reason = "words such as `see` are told for what they check")]
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::browser::Browser;
 use crate::driver::{Driver, Element, SiteData};
 use crate::given;
 use crate::server::{Encoding, Server};
@@ -20,8 +22,9 @@ use crate::server::{Encoding, Server};
 /// What does not come within this does not come.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How often the page is asked.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long it takes until the page is asked again: an eighth of the time waited so far, within these bounds. Each question costs
+/// several milliseconds of CPU time.
+const PAUSE: RangeInclusive<Duration> = Duration::from_millis(50)..=Duration::from_millis(250);
 
 /// The CSS selector of what one comes for: the page has started when the map shows who leads, or, where there is so much of Kubernetes
 /// that it shows no members of etcd, pods, or how many a node runs.
@@ -65,17 +68,10 @@ pub enum Motion {
 
 /// The page in a tab of its own.
 pub struct Page {
-    browser: Rc<Browser>,
+    browser: Arc<Browser>,
     view: View,
     motion: Motion,
     downloads: TempDir,
-}
-
-/// A Chromium of its own, and a host of the page.
-struct Browser {
-    driver: Driver,
-    server: Server,
-    service_worker: ServiceWorker,
 }
 
 /// Whether the page finds the browser's service workers. The page's own fetches all files and writes them to a disk: stories that are not
@@ -89,42 +85,40 @@ enum ServiceWorker {
 /// Tells a story on a desk and on a telephone. At the end of each the console must have had nothing to complain about.
 #[track_caller]
 pub fn story(steps: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Reduced, SiteData::Allowed, steps);
+    story_with(&[DESK, PHONE], Motion::Reduced, Browser::shared, steps);
 }
 
 /// Tells a story of things that move, on both.
 #[track_caller]
 pub fn story_in_motion(steps: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Full, SiteData::Allowed, steps);
+    story_with(&[DESK, PHONE], Motion::Full, Browser::shared, steps);
 }
 
 /// Tells a story on one of them.
 #[track_caller]
 pub fn story_on(view: View, steps: impl Fn(&Page)) {
-    story_with(&[view], Motion::Reduced, SiteData::Allowed, steps);
+    story_with(&[view], Motion::Reduced, Browser::shared, steps);
+}
+
+/// Tells a story on one of them in a browser with an empty cache and with a host that the story may change.
+#[track_caller]
+pub fn story_with_own_host(view: View, steps: impl Fn(&Page)) {
+    story_with(&[view], Motion::Reduced, || Browser::own(Encoding::Identity, SiteData::Allowed), steps);
 }
 
 /// Tells a story on both where the browser's settings block site data.
 #[track_caller]
 pub fn story_without_site_data(steps: impl Fn(&Page)) {
-    story_with(&[DESK, PHONE], Motion::Reduced, SiteData::Blocked, steps);
+    story_with(&[DESK, PHONE], Motion::Reduced, || Browser::own(Encoding::Identity, SiteData::Blocked), steps);
 }
 
 #[track_caller]
-fn story_with(views: &[View], motion: Motion, site_data: SiteData, steps: impl Fn(&Page)) {
-    let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data, ServiceWorker::Hidden)).into();
+fn story_with(views: &[View], motion: Motion, browser: impl Fn() -> Result<Arc<Browser>>, steps: impl Fn(&Page)) {
     for view in views {
-        let page = expect_ok("an empty page", Page::of(&browser, *view, motion));
+        let page = expect_ok("an empty page", Page::of(browser(), *view, motion, ServiceWorker::Hidden));
         steps(&page);
         let complaints = page.complaints();
         assert!(complaints.is_empty(), "the console complains:\n{}", complaints.join("\n"));
-    }
-}
-
-impl Browser {
-    fn start(encoding: Encoding, site_data: SiteData, service_worker: ServiceWorker) -> Result<Self> {
-        let server = Server::start(&given("ZONEFALL_PAGE"), encoding)?;
-        Ok(Self { server, driver: Driver::start(site_data)?, service_worker })
     }
 }
 
@@ -132,8 +126,7 @@ impl Page {
     /// A browser on an empty page; [`open`](Self::open) goes to ours.
     #[track_caller]
     pub fn new(view: View) -> Self {
-        let browser = expect_ok("a browser", Browser::start(Encoding::Identity, SiteData::Allowed, ServiceWorker::Hidden)).into();
-        expect_ok("an empty page", Self::of(&browser, view, Motion::Full))
+        expect_ok("an empty page", Self::of(Browser::shared(), view, Motion::Full, ServiceWorker::Hidden))
     }
 
     /// The page as users have it, with movement and a service worker, on a desk; its files compressed as given.
@@ -141,26 +134,26 @@ impl Page {
     /// # Errors
     /// If server or browser does not start.
     pub fn start(encoding: Encoding) -> Result<Self> {
-        Self::of(&Browser::start(encoding, SiteData::Allowed, ServiceWorker::Found)?.into(), DESK, Motion::Full)
+        Self::of(Browser::own(encoding, SiteData::Allowed), DESK, Motion::Full, ServiceWorker::Found)
     }
 
-    /// As [`new`](Self::new), without movement, in a browser that lets the page have its service worker, if its settings allow that.
+    /// As [`new`](Self::new), without movement, in a browser of its own that lets the page have its service worker, if its settings
+    /// allow that.
     #[track_caller]
     pub fn with_service_worker(view: View, site_data: SiteData) -> Self {
-        let browser = expect_ok("a browser", Browser::start(Encoding::Identity, site_data, ServiceWorker::Found)).into();
-        expect_ok("an empty page", Self::of(&browser, view, Motion::Reduced))
+        let browser = Browser::own(Encoding::Identity, site_data);
+        expect_ok("an empty page", Self::of(browser, view, Motion::Reduced, ServiceWorker::Found))
     }
 
-    /// An empty page in a browser: nothing that another one changed or stored is left.
-    fn of(browser: &Rc<Browser>, view: View, motion: Motion) -> Result<Self> {
+    /// An empty page in a browser.
+    fn of(browser: Result<Arc<Browser>>, view: View, motion: Motion, service_worker: ServiceWorker) -> Result<Self> {
         const HIDE: &str = "delete Navigator.prototype.serviceWorker";
-        let Browser { driver, server, service_worker } = &**browser;
-        driver.replace_tab()?;
-        if *service_worker == ServiceWorker::Hidden {
+        let browser = browser.context("a browser")?;
+        let driver = &browser.driver;
+        if service_worker == ServiceWorker::Hidden {
             driver.cdp("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": HIDE }))?;
         }
-        driver.cdp("Storage.clearDataForOrigin", &json!({"origin": server.origin(), "storageTypes": "local_storage"}))?;
-        let downloads = TempDir::new()?;
+        let downloads = TempDir::new_in(driver.folder())?;
         let View { width, height, density, mobile } = view;
         driver.cdp(
             "Emulation.setDeviceMetricsOverride",
@@ -168,7 +161,7 @@ impl Page {
         )?;
         let behavior = json!({"behavior": "allow", "downloadPath": downloads.path().display().to_string()});
         driver.cdp("Browser.setDownloadBehavior", &behavior)?;
-        let page = Self { browser: Rc::clone(browser), view, motion, downloads };
+        let page = Self { browser, view, motion, downloads };
         page.theme(Theme::Light);
         Ok(page)
     }
@@ -178,8 +171,12 @@ impl Page {
         &self.browser.driver
     }
 
-    /// The host of the page.
+    /// The host of the page, which no other page has.
+    ///
+    /// # Panics
+    /// If the page shares a browser: a host that stories change is a [`story_with_own_host`]'s.
     pub fn server(&self) -> &Server {
+        assert!(!self.browser.shared, "other pages have this host too");
         &self.browser.server
     }
 
@@ -187,13 +184,14 @@ impl Page {
     #[track_caller]
     pub fn open(&self, behind: &str) {
         expect_ok("the page loads", self.driver().go("about:blank"));
-        expect_ok("the page loads", self.driver().go(&(self.server().url() + behind)));
+        expect_ok("the page loads", self.driver().go(&(self.browser.server.url() + behind)));
     }
 
     /// Waits until the page shows what one comes for.
     #[track_caller]
     pub fn see_first_view(&self) {
-        self.wait_for("the first picture", || (!self.texts(FIRST_VIEW).is_empty()).then_some(()));
+        let found = || Ok((!self.driver().find(FIRST_VIEW)?.is_empty()).then_some(()));
+        expect_ok("the first picture", until(found));
     }
 
     /// Loads the page again.
@@ -404,8 +402,10 @@ impl Page {
         const RUN: &str = "return axe.run({resultTypes: ['violations']}).then(found => found.violations
             .filter(rule => ['serious', 'critical'].includes(rule.impact))
             .flatMap(rule => rule.nodes.map(node => `${rule.id}: ${rule.help}: ${node.target.join(' ')} ${node.failureSummary}`)))";
-        let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
-        self.run(&format!("{}; return true", expect_ok("axe-core", axe)), &[]);
+        if self.run("return window.axe === undefined", &[]) == true {
+            let axe = std::fs::read_to_string(given("ZONEFALL_AXE")).context("axe-core");
+            self.run(&format!("{}; return true", expect_ok("axe-core", axe)), &[]);
+        }
         // Colours on their way from one theme to the other are nobody's.
         expect_ok("the page to settle", self.driver().settle());
         let found = self.run(RUN, &[]);
@@ -443,9 +443,10 @@ impl Page {
 }
 
 impl Drop for Page {
-    /// A story that failed leaves what there is to see.
+    /// A story that failed leaves what there is to see, and its browser ends.
     fn drop(&mut self) {
         if !std::thread::panicking() {
+            self.browser.give_back();
             return;
         }
         let View { width, height, .. } = self.view;
@@ -482,7 +483,7 @@ fn until<T>(mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
             outcome?;
             bail!("not within {} s", PATIENCE.as_secs());
         }
-        sleep(PAUSE);
+        sleep((started.elapsed() / 8).clamp(*PAUSE.start(), *PAUSE.end()));
     }
 }
 

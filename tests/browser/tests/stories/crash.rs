@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use zonefall_browser::given;
-use zonefall_browser::page::{DESK, Page, story_on};
+use zonefall_browser::page::{DESK, Page, story_on, story_with_own_host};
 
 use crate::helpers::{copy, go_to, link, open_and_watch, scenario, see_done};
 
@@ -65,7 +65,7 @@ fn a_simulator_of_another_version_is_not_used() {
     let stamp = bytes.windows(MARK.len() + 16).position(is_stamp).expect("it has a stamp") + MARK.len();
     bytes[stamp] ^= 1;
     fs::write(program, bytes).expect("it is ours");
-    story_on(DESK, |page| {
+    story_with_own_host(DESK, |page| {
         page.server().deploy(next.path()).expect("the folder can be read");
         page.open("");
         page.see("notice", "it is of another version than this page: load the page again");
