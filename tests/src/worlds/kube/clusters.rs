@@ -52,7 +52,7 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     append(&mut file["operations"], cluster.operations(length, &mut dice));
     let mut zone_aware = Dice::new("zone-aware", number);
     if zone_aware.percent(50) {
-        let (fault, operations) = cluster.add_zone_aware(&mut file["clusters"][0], length, &mut zone_aware);
+        let (fault, operations) = Cluster::add_zone_aware(&mut file["clusters"][0], length, &mut zone_aware);
         append(&mut file["faults"], fault.into_iter().collect());
         append(&mut file["operations"], operations);
     }
@@ -168,7 +168,7 @@ impl Cluster {
     }
 
     /// A StatefulSet that is rolled out zone after zone, perhaps with a budget by zone; its rollouts, and a cache that is stale.
-    fn add_zone_aware(&self, file: &mut Value, length: u64, dice: &mut Dice) -> (Option<Value>, Vec<Value>) {
+    fn add_zone_aware(file: &mut Value, length: u64, dice: &mut Dice) -> (Option<Value>, Vec<Value>) {
         let revision = |dice: &mut Dice| match dice.below(4) {
             0 => json!({"never_ready": true}),
             1 => json!({"crashes_after": ms(dice.ms(1_000, 3 * MINUTE))}),
