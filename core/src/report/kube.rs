@@ -122,8 +122,7 @@ pub struct RecoveryReport {
     /// Why it stopped: `no power`, `cut off`, `deleted`, or `drain timed out` where its node was deleted with it although it was not
     /// evicted.
     pub why: String,
-    /// How long its budget had refused its eviction by then, in seconds. Not in JSON where none was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How long its budget had refused its eviction by then, in seconds; null: it had not.
     pub eviction_refused_s: Option<f64>,
     /// What took its place; null: nothing yet, or it came back itself.
     pub replacement: Option<String>,
@@ -449,41 +448,6 @@ pub struct MigrationReport {
     /// What was waited for, one after the other: until it `leaves`, its etcd is `closed` and `kept`, it is `gone` from the old seed,
     /// `restores` in the new one, its etcd is `restored`, its API `serves`, and it is `done`.
     pub waits: Vec<WaitReport>,
-}
-
-/// What became of a Service.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ServiceReport {
-    /// The cluster it is in.
-    pub cluster: String,
-    /// Its name.
-    pub service: String,
-    /// Number of endpoints that it lists at the end.
-    pub endpoints: u64,
-    /// Time in which no endpoint that it listed served, in seconds.
-    pub unavailable_s: f64,
-    /// Of that, time in which it listed none, in seconds.
-    pub no_endpoints_s: f64,
-    /// Time in which it listed an endpoint that did not serve, summed over the endpoints, in seconds: clients that were sent there waited
-    /// in vain.
-    pub stale_endpoints_s: f64,
-}
-
-/// A time in which a Service had topology hints, or had none for one reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HintsReport {
-    /// The seed it is in.
-    pub seed: String,
-    /// Its namespace and name.
-    pub service: String,
-    /// Each of its endpoints is for the clients of some zone.
-    pub active: bool,
-    /// From when, in seconds.
-    pub from_s: f64,
-    /// Until when, or the end of the run, in seconds.
-    pub to_s: f64,
-    /// Why it had none, in plain words; null: it had.
-    pub why: Option<String>,
 }
 
 /// A pod that ran on, cut off, though its object was gone.

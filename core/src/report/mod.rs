@@ -17,6 +17,7 @@ mod pending;
 mod refused;
 mod rollout;
 mod service_traffic;
+mod services;
 mod vantage;
 mod verdict;
 
@@ -36,6 +37,7 @@ pub use pending::*;
 pub use refused::*;
 pub use rollout::*;
 pub use service_traffic::*;
+pub use services::*;
 pub use verdict::{Paragraph, Phrase};
 
 use crate::kernel::time::{Duration, Time};
