@@ -1,5 +1,5 @@
-//! Browsers, each with a host of the page. Pages that need nothing special share them one after the other: a browser takes three CPU
-//! seconds to start, and compiles the page's programs once for each host.
+//! Browsers, each with a host of the page. Pages that need nothing special share them one after the other: to start a
+//! browser takes CPU seconds, and so does to compile the page's programs, which a browser keeps for each host.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
