@@ -198,7 +198,7 @@ impl Autoscaler {
         for group in ctx.spec.machine_deployments.keys() {
             let Some(request) = self.requests[group] else { continue };
             if upcoming(group, 0, store) == 0 {
-                // Until 1.26 upstream forgot all failures then, later none; of a part that has failed it must know.
+                // Upstream cleared the back-off here until 1.26, and keeps it since. It is kept while it holds, for part of the request may have failed.
                 self.requests[group] = None;
                 self.back_offs[group] = self.back_offs[group].filter(|back_off| back_off.holds(ctx.now));
             } else if ctx.now > request.until {

@@ -2,13 +2,14 @@
 //! `updateUnregisteredNodes`, `updateIncorrectNodeGroupSizes`).
 //!
 //! ```text
-//!  machine asked for --node registers--> met
+//!  machine asked for --node registers--> registered
 //!      '--fails, is replaced--> another machine that inherits the time --...--> given up after the provision time
 //! ```
 //!
-//! Upstream counts by instance, and by the size of the group where there is no instance. The machine-controller-manager gives a machine up
-//! after its creation time-out, which is no longer than the provision time, and makes another one: by instance none would ever be late, and
-//! pods would wait for a group that cannot grow. So the time belongs to the node that is missing, whichever machine is to bring it.
+//! Upstream has two clocks: by instance, and by the size of the group, which is first found wrong once the request for more nodes is overdue.
+//! The machine-controller-manager gives a machine up after its creation time-out, which is no longer than the provision time, and makes
+//! another one: by instance none would ever be late. A simplification: here the time belongs to the node that is missing, whichever machine
+//! is to bring it, so that a target falls after one provision time, where upstream's second clock takes up to two.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ impl Unregistered {
         Self(vec![Missing::default(); groups].into())
     }
 
-    /// Another process leads, which has seen none.
+    /// Another process leads, which has not seen a node missing.
     pub fn forget(&mut self) {
         self.0.iter_mut().for_each(|missing| *missing = Missing::default());
     }
@@ -49,17 +50,17 @@ impl Unregistered {
         }
     }
 
-    /// Nodes of a group that were missing before `since`, or whose machines `has_failed`: how many without a machine, and the machines of
-    /// the others, oldest first.
+    /// Nodes of a group that have been missing since a time that `is_late`, or whose machines `has_failed`: how many without a machine, and
+    /// the machines of the others.
     pub fn late(
         &self,
         group: MachineDeploymentId,
-        since: impl Fn(Time) -> bool,
+        is_late: impl Fn(Time) -> bool,
         has_failed: impl Fn(MachineId) -> bool,
     ) -> (u32, Vec<MachineId>) {
         let Missing { machines, others } = &self.0[group];
-        let late = machines.iter().filter(|(id, missing)| since(**missing) || has_failed(**id));
-        (others.iter().filter(|missing| since(**missing)).count() as u32, late.map(|(id, _)| *id).collect())
+        let late = machines.iter().filter(|(id, since)| is_late(**since) || has_failed(**id));
+        (others.iter().filter(|since| is_late(**since)).count() as u32, late.map(|(id, _)| *id).collect())
     }
 
     /// The oldest `others` nodes without a machine, and those of these machines, are given up.
@@ -69,7 +70,7 @@ impl Unregistered {
         missing.machines.retain(|id, _| !machines.contains(id));
     }
 
-    /// When each node will have been missing for so long.
+    /// When each node will have been missing for this time.
     pub fn deadlines(&self, time_out: Duration) -> impl Iterator<Item = Time> + Clone {
         self.0.iter().flat_map(|missing| missing.machines.values().chain(&missing.others)).map(move |since| *since + time_out)
     }

@@ -167,9 +167,9 @@ impl Kube {
         self.with(cluster, kube_ctx, |cluster, ctx| cluster.hold_api_server(host, hold, ctx));
     }
 
-    /// A message for a controller of a cluster, which it gets whoever leads.
-    pub fn tell<C: Controller>(&mut self, cluster: KubeClusterId, message: u32, kube_ctx: &mut KubeCtx<'_>) {
-        self.with(cluster, kube_ctx, |cluster, ctx| cluster.tell::<C>(message, ctx));
+    /// Delivers a message to a controller of a cluster, whichever replica leads.
+    pub fn send_message<C: Controller>(&mut self, cluster: KubeClusterId, message: u32, kube_ctx: &mut KubeCtx<'_>) {
+        self.with(cluster, kube_ctx, |cluster, ctx| cluster.send_message::<C>(message, ctx));
     }
 
     /// Hosts or paths have changed.

@@ -22,11 +22,12 @@ impl RolloutRecord {
         let workload = self.workload(cluster);
         let text = match self {
             Self::Step { zone, pods, .. } => {
-                let plural = if *pods == 1 { "" } else { "s" };
-                format!("deletes {pods} pod{plural} of {workload} in {}", scenario.zones[*zone].name)
+                format!("deletes {} of {workload} in {}", count(*pods), scenario.zones[*zone].name)
             }
             Self::Verdict(_, verdict) => format!("of {workload} {}", verdict.describe()),
-            Self::Stale { pods, .. } => format!("of {workload} would delete {pods} fewer pods now if its cache were not stale"),
+            Self::Stale { pods, .. } => {
+                format!("of {workload} deletes {} that it would keep if its cache were not stale", count(*pods))
+            }
             Self::RolledBack(_) => return format!("{}: the pipeline of {workload} rolls it back: its alarm rings", cluster.name),
         };
         format!("{}: the ZoneAwareUpdate {text}", cluster.name)
@@ -52,4 +53,8 @@ impl Verdict {
             Self::NothingAllowed => "may delete no pod: maxUnavailable or exponentialFactor allows none",
         }
     }
+}
+
+fn count(pods: u16) -> String {
+    format!("{pods} pod{}", if pods == 1 { "" } else { "s" })
 }

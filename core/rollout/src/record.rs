@@ -27,11 +27,11 @@ pub enum RolloutRecord {
     Verdict(u16, Verdict),
     /// A pipeline rolls a workload back, because an alarm rings.
     RolledBack(WorkloadId),
-    /// Of the pods that a `ZoneAwareUpdate` deletes next, so many it would keep if its cache were not stale.
+    /// A `ZoneAwareUpdate` deletes pods that it would keep if its cache were not stale.
     Stale {
         /// The update.
         update: u16,
-        /// Number of pods.
+        /// Number of such pods.
         pods: u16,
     },
 }

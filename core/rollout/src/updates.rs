@@ -57,9 +57,9 @@ struct CachedPod {
     pod: Pod<ZonePlace>,
 }
 
-/// Messages of a fault: the cache of pods is stale from now on, and no longer.
+/// Message of a fault: the cache of pods becomes stale.
 pub const BEGIN: u32 = 1;
-/// Its end.
+/// Message of a fault that ends: the cache of pods is up to date again.
 pub const END: u32 = 0;
 
 /// Work queues: changes of pods; while the cache of these is stale, those of the StatefulSet and of the update itself.
@@ -234,7 +234,7 @@ impl Controller for ZoneAwareUpdates {
         }
     }
 
-    /// A fault begins or ends: what it knows from then on is what it knows now.
+    /// A fault begins or ends. When the first one begins, the cache keeps the pods as they are now.
     fn message(&mut self, message: u32, state: &mut State, ctx: &mut ClusterCtx<'_>) {
         self.stalled = if message == BEGIN { self.stalled + 1 } else { self.stalled - 1 };
         for (k, spec) in (0..).zip(&ctx.spec.zone_aware.updates) {

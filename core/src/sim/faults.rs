@@ -228,7 +228,7 @@ impl Simulation {
             }
             Fault::StaleCache(StaleCache(cluster)) => {
                 let message = if begins { updates::BEGIN } else { updates::END };
-                self.kube(|kube, ctx| kube.tell::<updates::ZoneAwareUpdates>(cluster, message, ctx));
+                self.kube(|kube, ctx| kube.send_message::<updates::ZoneAwareUpdates>(cluster, message, ctx));
             }
             Fault::CloudApi(CloudApi { zone, create, delete, attach, error_rate }) => {
                 if begins {

@@ -11,6 +11,9 @@ use zonefall_kernel::time::{Duration, Time};
 /// How long a list is used from the start of the refresh that made it (`cacheTTL`): 6/7 of the shutdown delay of OpenShift's API servers.
 pub const KEEP: Duration = Duration::from_secs(60);
 
+/// The shortest time for which a list is used, where servers stop without a delay.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// Reading the endpoints fails after this time.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -31,6 +34,8 @@ pub struct Advertiser<A> {
     keep: Duration,
     /// Fewer addresses make no list.
     fewest: usize,
+    /// A server that is asked to stop advertises the others alone from then on.
+    drops_itself: bool,
     /// Start of the last refresh.
     refreshed: Option<Time>,
 }
@@ -38,12 +43,13 @@ pub struct Advertiser<A> {
 impl<A: Clone + PartialEq> Advertiser<A> {
     /// As the prototype: a single server is no alternative.
     pub const fn prototype() -> Self {
-        Self { list: Vec::new(), keep: KEEP, fewest: 2, refreshed: None }
+        Self { list: Vec::new(), keep: KEEP, fewest: 2, drops_itself: false, refreshed: None }
     }
 
     /// As the document, with this shutdown delay.
     pub fn document(delay: Duration) -> Self {
-        Self { list: Vec::new(), keep: KEEP.min(delay * 6 / 7), fewest: 1, refreshed: None }
+        let keep = KEEP.min(delay * 6 / 7).max(SHORTEST);
+        Self { list: Vec::new(), keep, fewest: 1, drops_itself: true, refreshed: None }
     }
 
     /// How long a list is used.
@@ -53,7 +59,7 @@ impl<A: Clone + PartialEq> Advertiser<A> {
 
     /// Whether a server that is asked to stop advertises the others alone from then on.
     pub const fn drops_itself(&self) -> bool {
-        self.fewest == 1
+        self.drops_itself
     }
 
     /// A request is answered.

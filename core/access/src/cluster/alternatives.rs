@@ -17,7 +17,7 @@ use zonefall_scenario::kube::KubeClusterSpec;
 /// Shutdown delay of API servers that have none of their own (OpenShift: `shutdown-delay-duration`).
 const SHUTDOWN_DELAY: Duration = Duration::from_secs(70);
 
-/// The longest that a client uses a list.
+/// Shutdown delay of a cluster's API servers: the longest that a client of the document uses a list.
 fn shutdown_delay(spec: &KubeClusterSpec) -> Duration {
     spec.shutdown_delay.unwrap_or(SHUTDOWN_DELAY)
 }

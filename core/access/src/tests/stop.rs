@@ -162,6 +162,17 @@ fn clients_of_the_document_leave_before_the_port_closes_and_those_of_the_prototy
 }
 
 #[test]
+fn clients_of_a_server_without_a_shutdown_delay_find_another_once_it_has_gone() {
+    let mut bench = Bench::with_delay("", r#""text""#, Duration::ZERO, 1, Stepping::FastForward);
+    bench.run(Duration::from_secs(100));
+    bench.stop(KEY);
+    bench.close(KEY);
+    bench.restart(KEY, Duration::from_secs(10));
+    bench.run(Duration::from_secs(60));
+    assert!(bench.clients().all(|(_, client)| matches!(client.connection_state(), ConnectionState::Open { .. })));
+}
+
+#[test]
 fn server_that_stops_leaves_the_endpoints_at_once_by_either_rules() {
     for rules in [r#""text""#, r#""code""#] {
         let mut bench = Bench::with_delay("", rules, Duration::from_secs(70), 1, Stepping::FastForward);

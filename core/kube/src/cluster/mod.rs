@@ -335,8 +335,8 @@ impl KubeCluster {
         self.finish(ctx);
     }
 
-    /// A message for a controller, which it gets whoever leads.
-    pub fn tell<C: Controller>(&mut self, message: u32, ctx: &mut ClusterCtx<'_>) {
+    /// Delivers a message to a controller, whichever replica leads.
+    pub fn send_message<C: Controller>(&mut self, message: u32, ctx: &mut ClusterCtx<'_>) {
         ctx.latency = self.control.api.latency();
         if let Some(place) = self.place_of(TypeId::of::<C>()) {
             self.at(place as u8, ctx, |controller, state, ctx| controller.message(message, state, ctx));

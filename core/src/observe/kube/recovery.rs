@@ -223,7 +223,7 @@ impl Recovery {
                 self.refused.remove(&(cluster, pod));
                 self.step(at, cluster, pod, Step::Removed);
             }
-            PodFact::Evicted(false) => drop(self.refused.entry((cluster, pod)).or_insert(at)),
+            PodFact::Evicted(false) | PodFact::Denied => drop(self.refused.entry((cluster, pod)).or_insert(at)),
             PodFact::VolumeAttached(_) => self.replacement(at, cluster, pod, Step::Attached),
             PodFact::Ready(false)
             | PodFact::AttachFailed(_)
@@ -231,7 +231,6 @@ impl Recovery {
             | PodFact::OrphanedContainer(_)
             | PodFact::Evicted(true)
             | PodFact::SeveralBudgets
-            | PodFact::Denied
             | PodFact::TaintEvicted
             | PodFact::GarbageCollected
             | PodFact::Revision(_)

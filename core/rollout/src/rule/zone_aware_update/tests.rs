@@ -266,7 +266,7 @@ proptest! {
         max_unavailable in allowed(),
         exponential_factor in prop::sample::select(vec![0.0, 1.0, 2.0, 3.0]),
         readme in any::<bool>(),
-        // After so many steps a second rollout begins, and after so many more it is rolled back; or the other way about.
+        // Steps until a second rollout begins, and from then until it is rolled back; or the other way about.
         steps in (0..20_usize, 0..20_usize),
         back_first in any::<bool>(),
     ) {

@@ -102,7 +102,7 @@ enum Limit {
 }
 
 impl Limit {
-    /// Pods that may be evicted where so many are wanted and healthy.
+    /// Pods that may be evicted, of those that are wanted and healthy.
     fn allows(self, wanted: u32, healthy: u32) -> u32 {
         let share = |part: IntOrPercent| match part {
             IntOrPercent::Int(pods) => pods,
@@ -203,6 +203,9 @@ proptest! {
         let seen = run(&scenario, seed);
         prop_assert_eq!(&seen, &run_as(&scenario, seed, Stepping::FastForward, 7));
         let Some(limit) = limit else { return Ok(()) };
+        if let Limit::Workload(0) = limit {
+            prop_assert!(seen.pods(|fact| fact == PodFact::Evicted(true)).is_empty());
+        }
         for (when, evicted, healthy) in decisions(&seen, &scenario) {
             let wanted = pods[[at(900), at(4_000)].iter().filter(|scaled| when >= **scaled).count()];
             let allowed = limit.allows(wanted, healthy);

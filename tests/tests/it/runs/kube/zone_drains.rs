@@ -7,7 +7,7 @@ use zonefall_core::report::{DrainEnd, Report};
 use zonefall_tests::numbers;
 use zonefall_tests::worlds::dice::Dice;
 
-/// A drain asks again after so many seconds.
+/// Seconds after which a drain asks again.
 const RETRY_S: f64 = 5.0;
 
 /// A zone that is drained.
