@@ -121,7 +121,7 @@ impl EtcdCluster {
             followers.iter().for_each(|index| self.server_mut(index).database.adopt(database));
         }
         self.arm_quota(ctx);
-        if !was_silent && self.flows() {
+        if !was_silent {
             ctx.fx.flow_changed.push(self.id);
         }
     }
@@ -145,7 +145,7 @@ impl EtcdCluster {
         let was_silent = self.flows_silently();
         self.flow.mode = Mode::Disturbed;
         self.arm_flow(ctx);
-        if was_silent && self.flows() {
+        if was_silent {
             ctx.fx.flow_changed.push(self.id);
         }
     }

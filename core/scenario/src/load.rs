@@ -176,4 +176,6 @@ pub struct ApiServerClient {
     /// Requests that the server works on at a time, all its reads or all its writes together: one more is turned away. `None`: these are
     /// not counted, or Priority and Fairness limits them ([`KubeClusterSpec::fairness`](crate::kube::KubeClusterSpec::fairness)).
     pub limit: Option<NonZeroU32>,
+    /// It asks only while the etcd is disturbed ([`Requests::while_disturbed`](crate::kube::usage::Requests::while_disturbed)).
+    pub while_disturbed: bool,
 }

@@ -40,7 +40,7 @@ pub fn longest_admission(scenario: &Scenario, client: &scenario::Client) -> Dura
 fn asked_of<'a>(scenario: &'a Scenario, client: &scenario::Client) -> Option<(&'a KubeClusterSpec, &'a Requests)> {
     let part = client.server?;
     let cluster = &scenario.kube.clusters[part.cluster];
-    let own = &cluster.requests[usize::from(part.requests?)];
+    let own = &cluster.asked()[usize::from(part.requests?)];
     (own.by != Caller::Server).then_some((cluster, own))
 }
 

@@ -32,7 +32,7 @@ pub struct ServerAttachment {
 pub(super) fn time_limit(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
     let part = client.server?;
     let cluster = &scenario.kube.clusters[part.cluster];
-    let requests = &cluster.requests[usize::from(part.requests?)];
+    let requests = &cluster.asked()[usize::from(part.requests?)];
     let of_users = client.etcd == cluster.etcd && requests.by != Caller::Server;
     of_users.then(|| scenario.probe.deadline - cluster.timers.api_overhead)
 }

@@ -46,7 +46,7 @@ use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
 use crate::network::{HostId, Network, tcp};
-use crate::scenario::{self, Load, Op, Scenario, Target};
+use crate::scenario::{self, ApiServerClient, Load, Op, Scenario, Target};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
 pub const GRPC_OVERHEAD: u64 = 60;
@@ -474,6 +474,11 @@ impl Client {
     /// What it and the members have sent each other, by what it is.
     pub fn messages(&self) -> Ledger {
         self.ledger
+    }
+
+    /// The API server that it is a part of, where it is.
+    pub const fn server(&self) -> Option<ApiServerClient> {
+        self.spec.server
     }
 
     /// Bytes to every member and back, and between which zones; `zone` is where a member is now.

@@ -127,7 +127,9 @@ impl Requests {
 
 impl Observer for Requests {
     fn record(&mut self, at: Time, record: &Record) {
-        if let Record::Client(ClientRecord::Request { client, from, op, member, latency, result, .. }) = record {
+        if let Record::Client(ClientRecord::Request { client, from, op, member, latency, result, .. }) = record
+            && !self.scenario.client(*client).server.is_some_and(|part| part.while_disturbed)
+        {
             self.request(at, (*client, *from), *op, *member, *latency, *result);
         }
     }

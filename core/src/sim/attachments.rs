@@ -1,4 +1,5 @@
-//! API servers as clients of etcd: where what they ask is simulated request by request, all of it or a sample.
+//! API servers as clients of etcd: where what they ask is simulated request by request, all of it or a sample, and more while an etcd is
+//! disturbed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,6 +79,7 @@ impl Simulation {
         let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
         let times = self.traffic.times(cluster, &servers, &self.traffic_ctx());
         let main = self.scenario.kube.clusters[cluster].etcd;
+        let is_disturbed = !self.clusters[main].flows_silently();
         let mut attachments = Vec::new();
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
@@ -88,7 +90,7 @@ impl Simulation {
                 None => (server.and_then(|server| Some([server.watches?].into())), usize::from(times.is_some())),
             };
             let of_main = self.clients[*id].cluster() == main;
-            let members = members.filter(|members| !members.is_empty());
+            let members = members.filter(|members| !members.is_empty() && (is_disturbed || !part.while_disturbed));
             let attachment = server.zip(members).filter(|_| times > 0).map(|(server, members)| ServerAttachment {
                 server: server.key,
                 host: server.host,

@@ -1,7 +1,9 @@
 //! What was sent so far: by link, where it travels, and by what it is, where it is made.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::client::Client;
 use crate::ids::{Endpoint, KubeClusterId, MemberId, ZoneId};
 use crate::kernel::time::Time;
 use crate::network::ledger::Ledger;
@@ -117,11 +119,19 @@ impl Simulation {
             let links = cluster.links(self.now, &self.network);
             links.map(|(from, to, zones, meter)| (Endpoint::Member(from), Endpoint::Member(to), zones, meter))
         });
-        let clients = self.clients.iter().flat_map(|client| {
+        let clients = self.counted_clients().flat_map(|client| {
             let zone = |index| self.zone_of(MemberId { cluster: client.cluster(), index });
             client.meters(zone)
         });
         members.chain(clients)
+    }
+
+    /// Clients whose bytes are counted: not those of an API that is not in use.
+    fn counted_clients(&self) -> impl Iterator<Item = &Client> {
+        let counts = |client: &&Arc<Client>| {
+            client.server().is_none_or(|part| !self.scenario.kube.clusters[part.cluster].requests.is_empty())
+        };
+        self.clients.iter().filter(counts).map(|client| &**client)
     }
 
     /// What flows between two that are metered, too, is one link with it.
@@ -150,7 +160,7 @@ impl Simulation {
     pub fn messages(&self) -> Ledger {
         let members = self.clusters.iter().map(|cluster| cluster.messages(self.now, &self.network));
         let mut all = self.traffic.ledger(self.now);
-        members.chain(self.clients.iter().map(|client| client.messages())).for_each(|ledger| all += ledger);
+        members.chain(self.counted_clients().map(|client| client.messages())).for_each(|ledger| all += ledger);
         all
     }
 }

@@ -32,7 +32,7 @@ use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
 use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use legs::Point;
-use plan::{Amount, Plan, Rate};
+use plan::{Amount, CallerGroup, OneByOne, Plan, Rate};
 use routes::Found;
 use situation::{Present, Situation};
 
@@ -104,8 +104,8 @@ struct Total {
 /// The traffic of one control plane.
 #[derive(Clone, Debug)]
 struct ClusterFlows {
-    /// Where some of what its servers ask of etcd is asked one by one, and where all of it flows.
-    plans: [Arc<Plan>; 2],
+    /// By [`OneByOne`].
+    plans: [Arc<Plan>; 3],
     /// What flows is counted; otherwise it only writes to etcd.
     counted: bool,
     /// Its shoot: a place in [`KubeModel::shoots`](crate::kube::spec::KubeModel::shoots); `None`: its control plane runs on hosts.
@@ -144,7 +144,7 @@ impl Traffic {
     /// Nothing has flowed yet.
     pub fn new(scenario: &Scenario) -> Self {
         let mut traffic = Self::default();
-        let mut plans: Vec<(KubeClusterId, [Arc<Plan>; 2])> = Vec::new();
+        let mut plans: Vec<(KubeClusterId, [Arc<Plan>; 3])> = Vec::new();
         let on_hosts = scenario.kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.is_hosted());
         let on_hosts = on_hosts.map(|(id, _)| (id, None));
         let shoots = (0..).zip(&scenario.kube.shoots);
@@ -205,7 +205,7 @@ impl Traffic {
 
     /// The API of a cluster answers other kubelets than before.
     pub fn kubelets_changed(&mut self, cluster: KubeClusterId) {
-        if self.clusters.get(&cluster).is_some_and(|flows| flows.plan().groups.iter().any(|group| group.each == Each::Node)) {
+        if self.clusters.get(&cluster).is_some_and(|flows| flows.groups().iter().any(|group| group.each == Each::Node)) {
             self.stale.insert(cluster);
         }
     }
@@ -243,7 +243,7 @@ impl Traffic {
     pub(crate) fn times(&self, id: KubeClusterId, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Option<Vec<usize>> {
         let cluster = self.clusters.get(&id).filter(|cluster| !cluster.all)?;
         let there = Present::find(id, cluster, servers, ctx);
-        Some(ctx.scenario.kube.clusters[id].requests.iter().map(|own| there.times(&own.by, own.each)).collect())
+        Some(ctx.scenario.kube.clusters[id].asked().iter().map(|own| there.times(&own.by, own.each)).collect())
     }
 
     /// Whether something may have changed since the last [`Traffic::refresh`].
@@ -323,8 +323,19 @@ impl Traffic {
 }
 
 impl ClusterFlows {
-    fn plan(&self) -> &Plan {
-        &self.plans[usize::from(self.all)]
+    /// What its callers ask, all of it.
+    fn groups(&self) -> &[CallerGroup] {
+        &self.plans[0].groups
+    }
+
+    /// What flows in a situation, as it is planned.
+    fn plan(&self, situation: &Situation) -> &Plan {
+        let one_by_one = match (self.all, situation.main.is_silent) {
+            (true, _) => OneByOne::Nothing,
+            (false, true) => OneByOne::Sample,
+            (false, false) => OneByOne::More,
+        };
+        &self.plans[one_by_one as usize]
     }
 
     /// What has flowed until now.
@@ -345,7 +356,7 @@ impl ClusterFlows {
 
     /// What flows in a situation.
     fn find(&self, situation: &Situation) -> Found {
-        routes::find(self.plan(), self.counted, situation)
+        routes::find(self.plan(situation), self.counted, situation)
     }
 
     /// Whether that is what flows now.
@@ -396,11 +407,8 @@ impl Total {
 }
 
 /// The plans of a cluster: those of one that asks the same of a like etcd, where there is one.
-fn plans_of(id: KubeClusterId, scenario: &Scenario, plans: &mut Vec<(KubeClusterId, [Arc<Plan>; 2])>) -> [Arc<Plan>; 2] {
-    let requests = |id: KubeClusterId| {
-        let cluster = &scenario.kube.clusters[id];
-        if cluster.requests.is_empty() { &cluster.background } else { &cluster.requests }
-    };
+fn plans_of(id: KubeClusterId, scenario: &Scenario, plans: &mut Vec<(KubeClusterId, [Arc<Plan>; 3])>) -> [Arc<Plan>; 3] {
+    let requests = |id: KubeClusterId| scenario.kube.clusters[id].asked();
     let revision = |id: KubeClusterId| scenario.etcd[scenario.kube.clusters[id].etcd].revision;
     let same = |other: KubeClusterId| requests(other) == requests(id) && revision(other) == revision(id);
     if let Some((_, known)) = plans.iter().find(|(other, _)| same(*other)) {
@@ -411,7 +419,7 @@ fn plans_of(id: KubeClusterId, scenario: &Scenario, plans: &mut Vec<(KubeCluster
     // Numbers are as long as halfway through the run.
     let halfway = u128::from(per_million_s) * u128::from(scenario.duration.as_nanos()) / 2_000_000_000_000_000;
     let at = Point { leads: true, term: 1, index: revision(id) + halfway as u64, tls: scenario.network.tls };
-    let own = [false, true].map(|all| Arc::new(Plan::new(requests(id), at, all)));
+    let own = OneByOne::ALL.map(|one_by_one| Arc::new(Plan::new(requests(id), at, one_by_one)));
     plans.push((id, own.clone()));
     own
 }

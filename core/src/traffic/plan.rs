@@ -75,6 +75,30 @@ impl Amount {
     }
 }
 
+/// What of the requests to etcd is simulated one by one; the others flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneByOne {
+    /// [`Requests::one_by_one`].
+    Sample,
+    /// [`Requests::while_disturbed`], too.
+    More,
+    /// All of it flows.
+    Nothing,
+}
+
+impl OneByOne {
+    /// All, in order.
+    pub const ALL: [Self; 3] = [Self::Sample, Self::More, Self::Nothing];
+
+    const fn of(self, own: &Requests) -> u64 {
+        match self {
+            Self::Sample => own.one_by_one,
+            Self::More => own.one_by_one + own.while_disturbed,
+            Self::Nothing => 0,
+        }
+    }
+}
+
 /// A message between two parts, again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
@@ -182,12 +206,11 @@ fn stored(own: &Requests) -> Rate {
 }
 
 impl Plan {
-    /// The plan of some requests. `at`: where they meet etcd, but for who leads. `all`: all of it flows; otherwise what is asked one by one
-    /// does not.
-    pub fn new(requests: &[Requests], at: Point, all: bool) -> Self {
+    /// The plan of some requests. `at`: where they meet etcd, but for who leads. `one_by_one`: what of it does not flow.
+    pub fn new(requests: &[Requests], at: Point, one_by_one: OneByOne) -> Self {
         let mut plan = Self { groups: Vec::new() };
         for own in requests {
-            plan.group(own).add(own, at, all);
+            plan.group(own).add(own, at, one_by_one);
         }
         plan
     }
@@ -212,7 +235,7 @@ impl Plan {
 }
 
 impl CallerGroup {
-    fn add(&mut self, own: &Requests, at: Point, all: bool) {
+    fn add(&mut self, own: &Requests, at: Point, one_by_one: OneByOne) {
         if own.by != Caller::Server {
             let question = Leg::framed([Part::Caller, Part::Server], Class::ApiRequest, own.question.into(), at.tls);
             let answer = Leg::framed([Part::Server, Part::Caller], Class::ApiAnswer, own.answer, at.tls);
@@ -221,7 +244,7 @@ impl CallerGroup {
             }
         }
         let Some((objects, op)) = own.etcd else { return };
-        let flows = if all { own.per_million_s } else { own.per_million_s - own.one_by_one };
+        let flows = own.per_million_s - one_by_one.of(own);
         let asked = self.asks.of(objects, legs::stored(op).is_some());
         for (leads, streams) in [(true, &mut asked.of_leader), (false, &mut asked.of_follower)] {
             for leg in legs::legs(op, Point { leads, ..at }) {
@@ -250,7 +273,7 @@ impl CallerGroup {
         self.asks.written.add(stored(own));
         let Some(event) = legs::event(op) else { return };
         // Where all that they ask is asked one by one, so are their watches.
-        if all || own.one_by_one < own.per_million_s {
+        if one_by_one == OneByOne::Nothing || own.one_by_one < own.per_million_s {
             let leg = Leg::framed([Part::Target, Part::Server], Class::WatchEvent, event, at.tls);
             flow(&mut self.asks.watched, Stream::of(&leg, (own.per_million_s, own.burst)));
         }

@@ -132,7 +132,7 @@ pub struct KubeClusterSpec {
     pub in_flight: usage::InFlight,
     /// API Priority and Fairness of its API servers; `None`: a request beyond [`Self::in_flight`] is rejected at once.
     pub fairness: Option<Arc<fairness::FlowControl>>,
-    /// What is written through its API all the same, where that is not counted.
+    /// What asks it all the same, where that is not counted.
     pub background: Vec<usage::Requests>,
     /// Controllers beside those that every cluster has.
     pub controllers: controllers::Controllers,

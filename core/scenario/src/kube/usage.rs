@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use super::KubeClusterSpec;
 use super::fairness::request::{ApiCall, Resource};
 use crate::{Change, Lease, Op};
 
@@ -56,6 +57,9 @@ pub struct Requests {
     pub burst: u32,
     /// So many of them are simulated request by request: all, none, or a sample for the time they take. The others flow.
     pub one_by_one: u64,
+    /// So many more are, while their etcd is disturbed: what they meet tells how available it was, but not how long requests take, of
+    /// which they would be more than their share.
+    pub while_disturbed: u64,
     /// Bytes of the question's body, from the caller to the server.
     pub question: u32,
     /// Bytes of the answer's.
@@ -225,6 +229,7 @@ impl Source {
             },
             burst: if self.in_bursts { (60 / BURST_S) as u32 } else { 1 },
             one_by_one: 0,
+            while_disturbed: 0,
             question: if matches!(self.action, Action::Write(_) | Action::Event(_)) { object } else { 0 },
             answer: object.into(),
             watchers: self.watchers,
@@ -381,6 +386,13 @@ pub const IDLE_LOAD: [Source; 19] = [
         "a server attaches the events of a minute to one lease (storage/etcd3/lease_manager.go; fewer where fewer events come)",
     )),
 ];
+
+impl KubeClusterSpec {
+    /// What asks its API, counted or not.
+    pub fn asked(&self) -> &[Requests] {
+        if self.requests.is_empty() { &self.background } else { &self.requests }
+    }
+}
 
 /// The workload at rest of a control plane whose shoot has so many worker nodes.
 pub fn idle_load(nodes: u32) -> Vec<Requests> {

@@ -58,7 +58,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let prices = prices::validate(&mut ctx, raw, &kube, &members);
     let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
     usage::bound(&mut ctx, raw, &kube);
-    usage::sample(&ctx, raw, &mut kube);
+    usage::sample(&ctx, raw, &members.clusters, &mut kube);
     clients.extend(usage::clients(&mut ctx, raw, &kube));
     usage::limits(&mut ctx, raw);
     let resolver = FaultResolver::new(&topology, &clusters, &members, &kube, &balancers);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::quote;
-use crate::ids::{EtcdId, ZoneId};
+use crate::etcd::EtcdClusterSpec;
+use crate::ids::{EtcdId, KubeClusterId, TiSlice, ZoneId};
 use crate::kube::fairness::request::ApiCall;
 use crate::kube::fairness::{FairnessChoice, FlowControl};
 use crate::kube::gardener::Shoot;
@@ -40,6 +41,12 @@ const SAMPLED: usize = 16;
 /// Most samples of a run, and of a kind of requests in a million seconds: one in ten.
 const SAMPLES: u64 = 20_000;
 const SAMPLE_PER_MILLION_S: u64 = 100_000;
+/// Most requests of a kind in a million seconds that are simulated while an etcd is disturbed (ten a second), and in the time between two
+/// heartbeats: more would hardly ever leave one without a request, so that the group could not go back to rest.
+const DISTURBED_PER_MILLION_S: u64 = 10_000_000;
+const DISTURBED_PER_HEARTBEAT: u64 = 1;
+/// Control planes whose requests are simulated then, spread evenly over the file's.
+const DISTURBED: usize = 1_000;
 
 /// What the use of a shoot's API asks, all of its control plane together.
 pub(super) fn of_shoot<'a>(
@@ -71,8 +78,7 @@ pub(super) fn behind_cluster(components: &[Component]) -> Vec<Requests> {
 }
 
 fn background(components: &[&str], idle: Vec<Requests>) -> Vec<Requests> {
-    let writes = |own: &Requests| own.etcd.is_some_and(|(_, op)| !matches!(op, Op::Range { .. } | Op::Watch));
-    idle.into_iter().filter(|own| is_there(own, components) && writes(own)).collect()
+    idle.into_iter().filter(|own| is_there(own, components)).collect()
 }
 
 /// A component that is not there asks nothing.
@@ -202,6 +208,7 @@ fn asked(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRequests, is_watched: bool
         each: Each::Cluster,
         burst: 1,
         one_by_one: 0,
+        while_disturbed: 0,
         question,
         answer,
         watchers,
@@ -235,43 +242,67 @@ pub(super) fn bound(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel)
     }
 }
 
-/// What is asked of etcd request by request: all of it where the file wants that, otherwise a sample, for the time it takes.
-pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel) {
+/// What is asked of etcd request by request: all of it where the file wants that, otherwise a sample, for the time it takes, and more while
+/// an etcd is disturbed, for whether it is answered in time.
+pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, etcd: &TiSlice<EtcdId, EtcdClusterSpec>, kube: &mut KubeModel) {
     let in_use: Vec<_> = kube.clusters.keys().filter(|cluster| !kube.clusters[*cluster].requests.is_empty()).collect();
     if raw.traffic == RawTraffic::Requests {
         let all = kube.clusters.iter_mut().flat_map(|cluster| &mut cluster.requests);
         all.filter(|own| own.etcd.is_some()).for_each(|own| own.one_by_one = own.per_million_s);
-        return;
-    }
-    let sampled: Vec<_> = in_use.iter().copied().step_by(in_use.len().div_ceil(SAMPLED).max(1)).collect();
-    let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(ctx.end.as_nanos().max(1));
-    let most = (in_run / (2 * sampled.len().max(1)) as u128).min(SAMPLE_PER_MILLION_S.into()) as u64;
-    for cluster in sampled {
-        for writes in [false, true] {
-            let of_kind = |own: &&mut Requests| {
-                let of_main = own.etcd.filter(|(objects, _)| *objects == Objects::Main);
-                own.each == Each::Cluster && of_main.is_some_and(|(_, op)| matches!(op, Op::Txn { .. }) == writes)
-            };
-            let own = kube.clusters[cluster].requests.iter_mut().filter(of_kind).max_by_key(|own| own.per_million_s);
-            if let Some(own) = own {
+    } else {
+        let sampled = evenly(&in_use, SAMPLED);
+        let in_run = u128::from(SAMPLES) * 1_000_000_000_000_000 / u128::from(ctx.end.as_nanos().max(1));
+        let most = (in_run / (2 * sampled.len().max(1)) as u128).min(SAMPLE_PER_MILLION_S.into()) as u64;
+        for cluster in sampled {
+            for own in most_frequent(&mut kube.clusters[cluster]) {
                 own.one_by_one = (own.per_million_s / 2).min(most);
             }
         }
     }
+    let flowing = |cluster: &KubeClusterSpec| cluster.asked().iter().any(|own| own.one_by_one < own.per_million_s);
+    let flowing: Vec<_> = kube.clusters.iter_enumerated().filter(|(_, cluster)| flowing(cluster)).map(|(id, _)| id).collect();
+    for cluster in evenly(&flowing, DISTURBED) {
+        let cluster = &mut kube.clusters[cluster];
+        let heartbeat = etcd[cluster.etcd].options.heartbeat_interval.as_nanos().max(1);
+        let most = DISTURBED_PER_MILLION_S.min(DISTURBED_PER_HEARTBEAT * 1_000_000_000_000_000 / heartbeat);
+        for own in most_frequent(cluster) {
+            own.while_disturbed = (own.per_million_s - own.one_by_one).min(most);
+        }
+    }
+}
+
+/// So many of them at most.
+fn evenly(all: &[KubeClusterId], most: usize) -> Vec<KubeClusterId> {
+    all.iter().copied().step_by(all.len().div_ceil(most).max(1)).collect()
+}
+
+/// The most frequent read of etcd-main and the most frequent write, of those that there is one source of.
+fn most_frequent(cluster: &mut KubeClusterSpec) -> impl Iterator<Item = &mut Requests> {
+    let asked = if cluster.requests.is_empty() { &mut cluster.background } else { &mut cluster.requests };
+    let place = |writes: bool| {
+        let of_kind = |own: &Requests| {
+            let of_main = own.etcd.filter(|(objects, _)| *objects == Objects::Main);
+            own.each == Each::Cluster && of_main.is_some_and(|(_, op)| matches!(op, Op::Txn { .. }) == writes)
+        };
+        let all = asked.iter().enumerate().filter(|(_, own)| of_kind(own));
+        all.max_by_key(|(_, own)| own.per_million_s).map(|(place, _)| place)
+    };
+    let places = [false, true].map(place);
+    asked.iter_mut().enumerate().filter(move |(place, _)| places.contains(&Some(*place))).map(|(_, own)| own)
 }
 
 /// The parts of API servers that ask etcd request by request: of each server and kind of requests a client, and one that watches where
-/// all is asked so.
+/// all is asked so; behind them those that ask while their etcd is disturbed.
 pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
-    let mut all = Vec::new();
+    let (mut all, mut disturbed) = (Vec::new(), Vec::new());
     let mut per_million_s = 0;
     let shoots = kube.shoots.iter().filter_map(|shoot| Some((shoot.hosted.as_ref()?.cluster, most(shoot, kube))));
     let on_hosts = kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.is_hosted());
     let on_hosts = on_hosts.map(|(id, cluster)| (id, (cluster.control_plane.len() as u32, None)));
     for (id, (servers, of_events)) in on_hosts.chain(shoots) {
         let cluster = &kube.clusters[id];
-        let client = |what: &str, etcd, (op, load), (server, requests, limit)| Client {
-            name: format!("{}/kube-apiserver {server}: {what}", cluster.name),
+        let client = |what: &str, etcd, (op, load), part: ApiServerClient| Client {
+            name: format!("{}/kube-apiserver {}: {what}", cluster.name, part.server),
             etcd,
             zone: ZoneId(0),
             node: None,
@@ -284,9 +315,10 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
             retries: 0,
             start: Time::ZERO,
             stop: ctx.end,
-            server: Some(ApiServerClient { cluster: id, server, requests, limit }),
+            server: Some(part),
         };
-        for (k, own) in (0..).zip(&cluster.requests).filter(|(_, own)| own.one_by_one > 0) {
+        let part = |server| ApiServerClient { cluster: id, server, requests: None, limit: None, while_disturbed: false };
+        for (k, own) in (0..).zip(cluster.asked()) {
             let Some((objects, op)) = own.etcd else { continue };
             let Some(etcd) = (if objects == Objects::Main { Some(cluster.etcd) } else { of_events }) else { continue };
             let times = match own.each {
@@ -295,15 +327,22 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
                 Each::Node => most_nodes(cluster),
             };
             per_million_s += u128::from(own.one_by_one) * u128::from(times);
-            let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / own.one_by_one), poisson: true };
             // A sample alone fills no server.
             let is_limited = raw.traffic == RawTraffic::Requests && cluster.fairness.is_none();
             let limit = cluster.in_flight.limit(&own.by, op).filter(|_| is_limited);
-            all.extend((0..servers).map(|server| client(&own.what, etcd, (op, load), (server, Some(k), limit))));
+            for (clients, rate, while_disturbed) in
+                [(&mut all, own.one_by_one, false), (&mut disturbed, own.while_disturbed, true)]
+            {
+                if rate > 0 {
+                    let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / rate), poisson: true };
+                    let part = |server| ApiServerClient { requests: Some(k), limit, while_disturbed, ..part(server) };
+                    clients.extend((0..servers).map(|server| client(&own.what, etcd, (op, load), part(server))));
+                }
+            }
         }
         if raw.traffic == RawTraffic::Requests && !cluster.requests.is_empty() {
             let watch = (Op::Watch, Load::Closed { connections: 1 });
-            all.extend((0..servers).map(|server| client("watch", cluster.etcd, watch, (server, None, None))));
+            all.extend((0..servers).map(|server| client("watch", cluster.etcd, watch, part(server))));
         }
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
@@ -313,6 +352,8 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
         ctx.error("traffic", found, expected);
         all.clear();
     }
+    disturbed.truncate(MAX_CLIENTS - all.len());
+    all.append(&mut disturbed);
     all
 }
 

@@ -84,6 +84,9 @@ impl Witnesses {
         let steady = |client: &Client| matches!(client.load, Load::Open { interval, .. } if interval <= TELLS);
         let unlimited = || scenario.clients.iter().filter(|client| client.requests.is_none());
         let better = |client: &Client| {
+            if client.server.is_some() {
+                return Vec::new();
+            }
             let waits = matches!(client.load, Load::Closed { .. });
             let tells_more = |other: &Client| asks_all(other) && (follows(client) || waits && steady(other));
             let others = unlimited().filter(|other| about(other) == about(client) && tells_more(other));
