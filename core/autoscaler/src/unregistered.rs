@@ -6,10 +6,11 @@
 //!      '--fails, is replaced--> another machine that inherits the time --...--> given up after the provision time
 //! ```
 //!
-//! Upstream has two clocks: by instance, and by the size of the group, which is first found wrong once the request for more nodes is overdue.
-//! The machine-controller-manager gives a machine up after its creation time-out, which is no longer than the provision time, and makes
-//! another one: by instance none would ever be late. A simplification: here the time belongs to the node that is missing, whichever machine
-//! is to bring it, so that a target falls after one provision time, where upstream's second clock takes up to two.
+//! Upstream has two clocks: by instance, from when it was first seen, and by the size of the group, which is first found wrong once the
+//! request for more nodes is overdue. The machine-controller-manager gives a machine up after its creation time-out, which is no longer than
+//! the provision time, and makes another one: by instance none would ever be late. A simplification: here the time belongs to the node that
+//! is missing, whichever machine is to bring it, so that a target falls after one provision time. Upstream's second clock takes up to two,
+//! and since kubernetes/autoscaler#5894 it does not run while there is an instance for each node.
 
 use std::collections::BTreeMap;
 
@@ -87,12 +88,9 @@ impl Missing {
             }
         }
         self.others.sort_unstable();
-        for (id, machine) in &wait {
-            let since = before.get(id).copied().unwrap_or_else(|| match self.others.first() {
-                Some(_) => self.others.remove(0),
-                None if matches!(machine.phase, Phase::Running | Phase::Unknown) => now,
-                None => machine.created,
-            });
+        for (id, _) in &wait {
+            let since =
+                before.get(id).copied().unwrap_or_else(|| if self.others.is_empty() { now } else { self.others.remove(0) });
             self.machines.insert(*id, since);
         }
         self.others.resize(upcoming(group, 0, store).saturating_sub(wait.len() as u32) as usize, now);

@@ -50,7 +50,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Nothing flows yet. Where it is between two compactions, and between two writes, is drawn.
+    /// Nothing flows yet; before the run it did, for ever. Where it is between two compactions, and between two writes, is drawn.
     pub(super) fn new(phases: Stream) -> Self {
         let phase = phases.draw(0).below(COMPACTION_INTERVAL.as_nanos());
         let rest = u128::from(phases.draw(1).below(UNIT as u64));
@@ -62,7 +62,7 @@ impl Flow {
             since: Time::ZERO,
             compacted: Time::ZERO,
             rest,
-            mode: Mode::Disturbed,
+            mode: Mode::Waiting { beats: PATIENCE, was_steady: true },
             timer: Timer::new(),
             quota: Timer::new(),
             flowed: 0,

@@ -12,6 +12,8 @@
 //!
 //! API servers also compact, every five minutes: by arithmetic or by an entry of its own, like what they write.
 
+use smallvec::SmallVec;
+
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::database::{Database, Growth};
@@ -211,7 +213,7 @@ impl EtcdCluster {
         self.flow.timer.is_due(generation)
     }
 
-    /// Writes are due while the group is disturbed: somebody proposes them to the leader.
+    /// Writes are due while the group is disturbed: somebody proposes them, to one member after the other that follows the leader.
     pub(super) fn flow_due(&mut self, generation: Generation, ctx: &mut EtcdCtx<'_>) {
         if !self.flow.timer.fires(generation) {
             return;
@@ -223,13 +225,20 @@ impl EtcdCluster {
                 let compacts = compacts && !self.server_mut(leader).database.no_space;
                 let flowing = std::iter::repeat_n(self.flow.command(), count as usize);
                 self.flow.flowed += count;
-                for command in flowing.chain(compacts.then_some(Command::Compact)) {
-                    self.server_mut(leader).raft.propose(ctx.now, Token::NONE, command);
+                let asked = |index: &u8| {
+                    *index == leader
+                        || self.follows(*index) == Some(leader) && self.serves_as_voter(*index) && self.is_in_service(*index)
+                };
+                let proposers: SmallVec<[u8; 8]> = (0..self.members.len() as u8).filter(asked).collect();
+                for (k, command) in (self.flow.flowed as usize..).zip(flowing.chain(compacts.then_some(Command::Compact))) {
+                    let proposer = proposers[k % proposers.len()];
+                    self.server_mut(proposer).raft.propose(ctx.now, Token::NONE, command);
+                    self.after(proposer, ctx);
                 }
             } else {
                 self.raise_alarm(leader, Token::NONE, ctx);
+                self.after(leader, ctx);
             }
-            self.after(leader, ctx);
         }
         self.arm_flow(ctx);
     }

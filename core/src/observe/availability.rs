@@ -80,6 +80,8 @@ struct EtcdAvailability {
     outages: Vec<OutageReport>,
     /// By the order of [`ASKED`].
     late: [Late; 3],
+    /// The member that was elected last.
+    leader: Option<u8>,
 }
 
 impl Availability {
@@ -267,6 +269,9 @@ impl Observer for Availability {
                 let place = asked(*service).expect("the quorum is the same for all");
                 Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
             }
+            Record::Etcd(EtcdRecord::Elected { member, .. }) => {
+                Arc::make_mut(&mut self.clusters[member.cluster]).leader = Some(member.index);
+            }
             Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
                 self.api_changes(at, *cluster, *verb, if *up { Share::ALL } else { Share::NONE });
                 self.changed(at);
@@ -285,10 +290,12 @@ impl Observer for Availability {
                 let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
-                let tells = known && !dark && self.witnesses.tells((*client, of), at - *latency, ok);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
                 // etcd has not kept it waiting.
                 let of_etcd = Request { from: request.from + *waited, ..request };
+                let leads = self.clusters[member.cluster].leader == Some(member.index);
+                let of_server = ok && (leads || self.rules.in_time(&of_etcd));
+                let tells = known && !dark && self.witnesses.tells((*client, of), request.from, of_server);
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };

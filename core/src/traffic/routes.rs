@@ -139,8 +139,8 @@ impl Finder {
         let others: Vec<End> = cluster.members[leader as usize].listeners.iter().map(end).collect();
         let (target, leader) = (end(target), end(leader));
         for stream in if leader == target { &asked.of_leader } else { &asked.of_follower } {
-            if stream.class == Class::Append && !cluster.is_silent {
-                // Each entry is sent as it comes.
+            if matches!(stream.class, Class::Append | Class::Proposal) && !cluster.is_silent {
+                // Each entry is proposed and sent as it comes.
                 continue;
             }
             let is_with_others = [stream.from, stream.to].contains(&Part::Other);

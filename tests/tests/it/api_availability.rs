@@ -23,6 +23,8 @@ use crate::fuzz::judge::unexplained;
 
 /// Random cases: usually, and thoroughly.
 const CASES: [usize; 2] = [200, 20_000];
+/// The same for both kinds of traffic.
+const EITHER_TRAFFIC: [usize; 2] = [60, 6_000];
 /// The shares may differ by this much.
 const MOST: f64 = 0.01;
 const ZONES: [&str; 3] = ["a", "b", "c"];
@@ -141,6 +143,27 @@ fn case(number: u64) -> Value {
     })
 }
 
+/// A case where nothing but what is wrong holds requests up, once in `traffic` of either kind; `None`: the case is another.
+fn either_traffic(number: u64) -> Option<[Value; 2]> {
+    let mut file = case(number);
+    let cluster = &file["clusters"][0];
+    let limited = cluster["use"]["inflight"] != json!({"reads": 400, "writes": 200});
+    if limited || cluster["control_plane"]["options"]["cost"] != json!({}) {
+        return None;
+    }
+    let usage = &mut file["clusters"][0]["use"];
+    let mut dice = Dice::new("either traffic", number);
+    usage["idle"] = json!(dice.percent(50));
+    let rate = format!("{}/s", dice.between(2, 41));
+    usage["requests"].as_array_mut().into_iter().flatten().for_each(|own| own["rate"] = json!(rate));
+    usage.as_object_mut().expect("it is in use").remove("inflight");
+    Some(["flows", "requests"].map(|traffic| {
+        let mut file = file.clone();
+        file["traffic"] = json!(traffic);
+        file
+    }))
+}
+
 /// A request: the zone of its server, when it was made and answered, in seconds, and whether that was in time.
 type Asked = (ZoneId, f64, f64, bool);
 
@@ -252,4 +275,35 @@ fn the_report_calls_an_api_available_as_often_as_requests_find_it() {
     let all = of_numbers(&asked("ZONEFALL_API_CASES", usual, thorough), differences);
     let wrong: Vec<String> = all.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Requests that flow meet what they would have met one by one: while etcd is disturbed as many are asked as tell. Chance makes the two
+/// worlds differ (with lost packets, who leads and for how long), so that the means are closer than the cases.
+#[test]
+fn an_api_is_as_available_whether_its_requests_flow_or_not() {
+    let available = |file: &Value| {
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}\n{file}"));
+        let mut run = Run::new(&Arc::new(scenario), file["seed"].as_u64().expect("it has one"), Options::default());
+        run.advance(Time::ZERO + Duration::from_secs(RUN_S), &mut |_, _| {});
+        let report = run.report();
+        VERBS.map(|verb| 1.0 - unavailable_s(&report.api["c"], "outside", verb) / RUN_S as f64)
+    };
+    let [usual, thorough] = EITHER_TRAFFIC;
+    let all = of_numbers(&asked("ZONEFALL_EITHER_TRAFFIC", usual, thorough), |number| {
+        either_traffic(number).map(|either| (number, either.each_ref().map(available), either[0]["faults"].to_string()))
+    });
+    let (mut differences, mut wrong) = (Vec::new(), Vec::new());
+    for (number, [flows, requests], faults) in all.into_iter().flatten() {
+        let most = if faults.contains("loss") { 0.3 } else { 0.1 };
+        for (verb, (flows, requests)) in VERBS.into_iter().zip(flows.into_iter().zip(requests)) {
+            differences.push(flows - requests);
+            if (flows - requests).abs() > most {
+                wrong.push(format!("case {number}, {faults}: {verb} {flows:.4} where requests flow, otherwise {requests:.4}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    let mean = |of: fn(f64) -> f64| differences.iter().map(|own| of(*own)).sum::<f64>() / differences.len() as f64;
+    let (bias, apart) = (mean(|own| own), mean(f64::abs));
+    assert!(bias.abs() <= MOST && apart <= 2.0 * MOST, "{bias:+.4} on average, {apart:.4} apart");
 }

@@ -56,7 +56,8 @@ fn asked(scenario: &Arc<Scenario>, seed: u64) -> BTreeMap<(u32, bool), Vec<Ended
     simulation.run_until(Time::ZERO + scenario.duration, &mut |at, record| {
         let Record::Client(ClientRecord::Request { client, op, latency, result, .. }) = record else { return };
         let part = scenario.client(*client).server.expect("nobody else asks");
-        if *op != Op::Watch {
+        // The seed's API is asked, too, while its etcd is disturbed.
+        if *op != Op::Watch && !part.while_disturbed {
             let began = Time::ZERO + at.since(Time::ZERO + *latency);
             asked.entry((part.server, matches!(op, Op::Txn { .. }))).or_default().push((began, *latency, *result));
         }

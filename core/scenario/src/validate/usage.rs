@@ -263,7 +263,8 @@ pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, etcd: &TiSlice<EtcdI
     let flowing: Vec<_> = kube.clusters.iter_enumerated().filter(|(_, cluster)| flowing(cluster)).map(|(id, _)| id).collect();
     for cluster in evenly(&flowing, DISTURBED) {
         let cluster = &mut kube.clusters[cluster];
-        let heartbeat = etcd[cluster.etcd].options.heartbeat_interval.as_nanos().max(1);
+        // Of a shoot that cannot be as it is written there may be none.
+        let heartbeat = etcd.get(cluster.etcd).map_or(1, |etcd| etcd.options.heartbeat_interval.as_nanos().max(1));
         let most = DISTURBED_PER_MILLION_S.min(DISTURBED_PER_HEARTBEAT * 1_000_000_000_000_000 / heartbeat);
         for own in most_frequent(cluster) {
             own.while_disturbed = (own.per_million_s - own.one_by_one).min(most);

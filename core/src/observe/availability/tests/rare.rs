@@ -1,5 +1,6 @@
 //! Causes that only random worlds had seen, pinned one by one.
 
+use super::requests::{asked, writes};
 use super::*;
 
 #[test]
