@@ -22,6 +22,7 @@ use crate::flow::{COMPACTION_INTERVAL, Mode, PATIENCE};
 use crate::raft::entry::{Command, Token};
 use crate::raft::quorum::Members;
 use crate::record::{EtcdRecord, RaftRecord};
+use crate::service::RequestKind;
 use crate::write_rate::{UNIT, WriteRate};
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
@@ -79,9 +80,9 @@ impl EtcdCluster {
         self.members.iter().any(|member| member.process.serves() && member.disk.is_slow())
     }
 
-    /// Whether so little flows, or all disks are so fast, that it may go by arithmetic.
+    /// Whether what is written may go by arithmetic: nothing is, or all disks are as fast as usual.
     pub(super) fn flows_easily(&self) -> bool {
-        !self.flows() || !self.has_slow_disk()
+        self.flow.is_empty() || !self.has_slow_disk()
     }
 
     /// Whether anything flows.
@@ -226,8 +227,8 @@ impl EtcdCluster {
                 let flowing = std::iter::repeat_n(self.flow.command(), count as usize);
                 self.flow.flowed += count;
                 let asked = |index: &u8| {
-                    *index == leader
-                        || self.follows(*index) == Some(leader) && self.serves_as_voter(*index) && self.is_in_service(*index)
+                    let answers = || self.time_at(*index, RequestKind::of_api(true), ctx.net).is_some();
+                    *index == leader || self.follows(*index) == Some(leader) && answers()
                 };
                 let proposers: SmallVec<[u8; 8]> = (0..self.members.len() as u8).filter(asked).collect();
                 for (k, command) in (self.flow.flowed as usize..).zip(flowing.chain(compacts.then_some(Command::Compact))) {

@@ -80,8 +80,8 @@ struct EtcdAvailability {
     outages: Vec<OutageReport>,
     /// By the order of [`ASKED`].
     late: [Late; 3],
-    /// The member that was elected last.
-    leader: Option<u8>,
+    /// The member that was elected last, and when.
+    elected: Option<(u8, Time)>,
 }
 
 impl Availability {
@@ -270,7 +270,7 @@ impl Observer for Availability {
                 Arc::make_mut(&mut self.clusters[*cluster]).vantages.set(at, *from, place, *up);
             }
             Record::Etcd(EtcdRecord::Elected { member, .. }) => {
-                Arc::make_mut(&mut self.clusters[member.cluster]).leader = Some(member.index);
+                Arc::make_mut(&mut self.clusters[member.cluster]).elected = Some((member.index, at));
             }
             Record::Kube(cluster, KubeRecord::ApiAvailability { verb, up }) => {
                 self.api_changes(at, *cluster, *verb, if *up { Share::ALL } else { Share::NONE });
@@ -293,9 +293,9 @@ impl Observer for Availability {
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
                 // etcd has not kept it waiting.
                 let of_etcd = Request { from: request.from + *waited, ..request };
-                let leads = self.clusters[member.cluster].leader == Some(member.index);
-                let of_server = ok && (leads || self.rules.in_time(&of_etcd));
-                let tells = known && !dark && self.witnesses.tells((*client, of), request.from, of_server);
+                let elected = self.clusters[member.cluster].elected;
+                let led = elected.is_some_and(|(leader, since)| leader == member.index && since <= request.from);
+                let tells = known && !dark && self.witnesses.tells((*client, of), request.from, ok && led);
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };

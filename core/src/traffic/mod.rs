@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Whatever may change who sends what to whom is a record, or a cluster that is disturbed (`sim::invalidate`,
-//! [`Traffic::service_changed`]); the flows of that cluster are found anew at the end of the event. What flows takes no time of etcd, wakes no
-//! group at rest and adds nothing to logs: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
-//! What is asked one by one ([`Requests::one_by_one`](crate::scenario::kube::usage::Requests::one_by_one)) does not flow.
+//! [`Traffic::service_changed`]); the flows of that cluster are found anew at the end of the event. What flows takes no time of etcd and wakes no
+//! group at rest: a month costs as many steps as something changes in it. While nobody answers, nothing is asked.
+//! What is asked one by one ([`Requests::one_by_one`](crate::scenario::kube::usage::Requests::one_by_one), and while an etcd is disturbed
+//! [`Requests::while_disturbed`](crate::scenario::kube::usage::Requests::while_disturbed)) does not flow.
 
 pub mod legs;
 pub mod plan;

@@ -392,6 +392,11 @@ impl KubeClusterSpec {
     pub fn asked(&self) -> &[Requests] {
         if self.requests.is_empty() { &self.background } else { &self.requests }
     }
+
+    /// The same, to be changed.
+    pub fn asked_mut(&mut self) -> &mut [Requests] {
+        if self.requests.is_empty() { &mut self.background } else { &mut self.requests }
+    }
 }
 
 /// The workload at rest of a control plane whose shoot has so many worker nodes.

@@ -59,7 +59,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     let mut clients = load::validate(&mut ctx, raw, &topology, &clusters, &members);
     usage::bound(&mut ctx, raw, &kube);
     usage::sample(&ctx, raw, &members.clusters, &mut kube);
-    clients.extend(usage::clients(&mut ctx, raw, &kube));
+    clients.extend(usage::clients(&mut ctx, raw, &mut kube));
     usage::limits(&mut ctx, raw);
     let resolver = FaultResolver::new(&topology, &clusters, &members, &kube, &balancers);
     let (faults, random_faults) = events::validate(&mut ctx, raw, &resolver, &mut inputs);

@@ -41,9 +41,10 @@ const SAMPLED: usize = 16;
 /// Most samples of a run, and of a kind of requests in a million seconds: one in ten.
 const SAMPLES: u64 = 20_000;
 const SAMPLE_PER_MILLION_S: u64 = 100_000;
-/// Most requests of a kind in a million seconds that are simulated while an etcd is disturbed (ten a second), and in the time between two
-/// heartbeats: more would hardly ever leave one without a request, so that the group could not go back to rest.
+/// Most requests of a kind in a million seconds that are simulated while an etcd is disturbed (ten a second; 500 of all that might be), and in
+/// the time between two heartbeats: more would hardly ever leave one without a request, so that the group could not go back to rest.
 const DISTURBED_PER_MILLION_S: u64 = 10_000_000;
+const ALL_DISTURBED_PER_MILLION_S: u64 = 500_000_000;
 const DISTURBED_PER_HEARTBEAT: u64 = 1;
 /// Control planes whose requests are simulated then, spread evenly over the file's.
 const DISTURBED: usize = 1_000;
@@ -65,7 +66,7 @@ pub(super) fn of_cluster(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, com
     requests(ctx, path, raw, &components, stacked_idle_load(raw.nodes))
 }
 
-/// What is written to the etcd of a shoot's control plane that is not in use.
+/// What is asked of the etcd of a shoot's control plane that is not in use.
 pub(super) fn behind_shoot<'a>(components: impl Iterator<Item = &'a Workload>) -> Vec<Requests> {
     let components: Vec<&str> = components.map(|workload| workload.name.as_str()).collect();
     background(&components, idle_load(NODES))
@@ -261,11 +262,12 @@ pub(super) fn sample(ctx: &CheckCtx<'_>, raw: &RawScenario, etcd: &TiSlice<EtcdI
     }
     let flowing = |cluster: &KubeClusterSpec| cluster.asked().iter().any(|own| own.one_by_one < own.per_million_s);
     let flowing: Vec<_> = kube.clusters.iter_enumerated().filter(|(_, cluster)| flowing(cluster)).map(|(id, _)| id).collect();
+    let all = ALL_DISTURBED_PER_MILLION_S / flowing.len().max(1) as u64;
     for cluster in evenly(&flowing, DISTURBED) {
         let cluster = &mut kube.clusters[cluster];
         // Of a shoot that cannot be as it is written there may be none.
         let heartbeat = etcd.get(cluster.etcd).map_or(1, |etcd| etcd.options.heartbeat_interval.as_nanos().max(1));
-        let most = DISTURBED_PER_MILLION_S.min(DISTURBED_PER_HEARTBEAT * 1_000_000_000_000_000 / heartbeat);
+        let most = DISTURBED_PER_MILLION_S.min(all).min(DISTURBED_PER_HEARTBEAT * 1_000_000_000_000_000 / heartbeat);
         for own in most_frequent(cluster) {
             own.while_disturbed = (own.per_million_s - own.one_by_one).min(most);
         }
@@ -279,7 +281,7 @@ fn evenly(all: &[KubeClusterId], most: usize) -> Vec<KubeClusterId> {
 
 /// The most frequent read of etcd-main and the most frequent write, of those that there is one source of.
 fn most_frequent(cluster: &mut KubeClusterSpec) -> impl Iterator<Item = &mut Requests> {
-    let asked = if cluster.requests.is_empty() { &mut cluster.background } else { &mut cluster.requests };
+    let asked = cluster.asked_mut();
     let place = |writes: bool| {
         let of_kind = |own: &Requests| {
             let of_main = own.etcd.filter(|(objects, _)| *objects == Objects::Main);
@@ -294,7 +296,7 @@ fn most_frequent(cluster: &mut KubeClusterSpec) -> impl Iterator<Item = &mut Req
 
 /// The parts of API servers that ask etcd request by request: of each server and kind of requests a client, and one that watches where
 /// all is asked so; behind them those that ask while their etcd is disturbed.
-pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeModel) -> Vec<Client> {
+pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel) -> Vec<Client> {
     let (mut all, mut disturbed) = (Vec::new(), Vec::new());
     let mut per_million_s = 0;
     let shoots = kube.shoots.iter().filter_map(|shoot| Some((shoot.hosted.as_ref()?.cluster, most(shoot, kube))));
@@ -302,6 +304,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
     let on_hosts = on_hosts.map(|(id, cluster)| (id, (cluster.control_plane.len() as u32, None)));
     for (id, (servers, of_events)) in on_hosts.chain(shoots) {
         let cluster = &kube.clusters[id];
+        let mut own_disturbed = Vec::new();
         let client = |what: &str, etcd, (op, load), part: ApiServerClient| Client {
             name: format!("{}/kube-apiserver {}: {what}", cluster.name, part.server),
             etcd,
@@ -332,12 +335,13 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
             let is_limited = raw.traffic == RawTraffic::Requests && cluster.fairness.is_none();
             let limit = cluster.in_flight.limit(&own.by, op).filter(|_| is_limited);
             for (clients, rate, while_disturbed) in
-                [(&mut all, own.one_by_one, false), (&mut disturbed, own.while_disturbed, true)]
+                [(&mut all, own.one_by_one, false), (&mut own_disturbed, own.while_disturbed, true)]
             {
                 if rate > 0 {
+                    let what = if while_disturbed { format!("{}, while etcd is disturbed", own.what) } else { own.what.clone() };
                     let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / rate), poisson: true };
                     let part = |server| ApiServerClient { requests: Some(k), limit, while_disturbed, ..part(server) };
-                    clients.extend((0..servers).map(|server| client(&own.what, etcd, (op, load), part(server))));
+                    clients.extend((0..servers).map(|server| client(&what, etcd, (op, load), part(server))));
                 }
             }
         }
@@ -345,6 +349,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
             let watch = (Op::Watch, Load::Closed { connections: 1 });
             all.extend((0..servers).map(|server| client("watch", cluster.etcd, watch, part(server))));
         }
+        disturbed.push((id, own_disturbed));
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if requests > MAX_REQUESTS || all.len() > MAX_CLIENTS {
@@ -353,8 +358,13 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &KubeMode
         ctx.error("traffic", found, expected);
         all.clear();
     }
-    disturbed.truncate(MAX_CLIENTS - all.len());
-    all.append(&mut disturbed);
+    for (id, own) in disturbed {
+        if all.len() + own.len() <= MAX_CLIENTS {
+            all.extend(own);
+        } else {
+            kube.clusters[id].asked_mut().iter_mut().for_each(|own| own.while_disturbed = 0);
+        }
+    }
     all
 }
 

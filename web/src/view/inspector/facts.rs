@@ -175,7 +175,7 @@ fn zone(id: ZoneId, scenario: &Scenario, model: &Model) -> Vec<Fact> {
     let face = &model.zones[id];
     let nodes = scenario.nodes.iter().filter(|n| n.zone == id).count();
     let members = model.members.iter().flatten().filter(|f| scenario.zone_of(f.id) == id).count();
-    let clients = scenario.clients.iter().filter(|c| c.zone == id).count();
+    let clients = scenario.clients.iter().filter(|c| c.server.is_none() && c.zone == id).count();
     vec![
         power(!face.dark),
         ("region", scenario.regions[scenario.zones[id].region as usize].clone(), ""),

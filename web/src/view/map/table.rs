@@ -82,7 +82,7 @@ pub(crate) fn MapTable(props: &MapTableProps) -> Html {
             </tr>
         }
     });
-    let clients = model.clients.iter_enumerated().map(|(id, face)| {
+    let clients = model.clients.iter_enumerated().filter(|(id, _)| scenario.clients[*id].server.is_none()).map(|(id, face)| {
         let name = pick(Selection::Client(id), &face.name, format!("row-client-{}", face.name));
         html! { <tr><td>{ name }</td><td>{ &face.sends }</td></tr> }
     });

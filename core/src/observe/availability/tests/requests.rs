@@ -61,7 +61,7 @@ fn late_requests_are_an_outage_until_the_next_is_in_time() {
 
 /// An API server asks the member of its connection; others may ask another.
 #[test]
-fn a_late_answer_of_a_follower_to_an_api_server_says_nothing_of_etcd() {
+fn an_answer_of_a_follower_to_an_api_server_says_nothing_of_etcd() {
     let unavailable = |leader: u8| {
         let mut scenario = three_zones();
         let part = ApiServerClient { cluster: KubeClusterId(0), server: 0, requests: None, limit: None, while_disturbed: true };
