@@ -13,7 +13,7 @@ use crate::units::{Name, Rate, Size};
 #[serde(rename_all = "snake_case")]
 pub enum RawTraffic {
     /// As rates, integrated exactly between changes: fast even for a month. Requests take no time of etcd, except for a sample that is
-    /// simulated request by request to measure latencies, and for more while an etcd is disturbed, to see how many are answered in time.
+    /// simulated request by request to measure latencies, and for more while something happens to an etcd, to see how many are answered in time.
     #[default]
     Flows,
     /// Requests of API servers to etcd are simulated one by one, for short runs.

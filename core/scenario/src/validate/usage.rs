@@ -297,14 +297,14 @@ fn most_frequent(cluster: &mut KubeClusterSpec) -> impl Iterator<Item = &mut Req
 /// The parts of API servers that ask etcd request by request: of each server and kind of requests a client, and one that watches where
 /// all is asked so; behind them those that ask while their etcd is disturbed.
 pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut KubeModel) -> Vec<Client> {
-    let (mut all, mut disturbed) = (Vec::new(), Vec::new());
+    let (mut all, mut all_while_disturbed) = (Vec::new(), Vec::new());
     let mut per_million_s = 0;
     let shoots = kube.shoots.iter().filter_map(|shoot| Some((shoot.hosted.as_ref()?.cluster, most(shoot, kube))));
     let on_hosts = kube.clusters.iter_enumerated().filter(|(_, cluster)| !cluster.is_hosted());
     let on_hosts = on_hosts.map(|(id, cluster)| (id, (cluster.control_plane.len() as u32, None)));
     for (id, (servers, of_events)) in on_hosts.chain(shoots) {
         let cluster = &kube.clusters[id];
-        let mut own_disturbed = Vec::new();
+        let mut own_while_disturbed = Vec::new();
         let client = |what: &str, etcd, (op, load), part: ApiServerClient| Client {
             name: format!("{}/kube-apiserver {}: {what}", cluster.name, part.server),
             etcd,
@@ -335,11 +335,11 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut Kube
             let is_limited = raw.traffic == RawTraffic::Requests && cluster.fairness.is_none();
             let limit = cluster.in_flight.limit(&own.by, op).filter(|_| is_limited);
             for (clients, rate, while_disturbed) in
-                [(&mut all, own.one_by_one, false), (&mut own_disturbed, own.while_disturbed, true)]
+                [(&mut all, own.one_by_one, false), (&mut own_while_disturbed, own.while_disturbed, true)]
             {
-                if rate > 0 {
+                if let Some(interval) = 1_000_000_000_000_000_u64.checked_div(rate) {
                     let what = if while_disturbed { format!("{}, while etcd is disturbed", own.what) } else { own.what.clone() };
-                    let load = Load::Open { interval: Duration::from_nanos(1_000_000_000_000_000 / rate), poisson: true };
+                    let load = Load::Open { interval: Duration::from_nanos(interval), poisson: true };
                     let part = |server| ApiServerClient { requests: Some(k), limit, while_disturbed, ..part(server) };
                     clients.extend((0..servers).map(|server| client(&what, etcd, (op, load), part(server))));
                 }
@@ -349,7 +349,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut Kube
             let watch = (Op::Watch, Load::Closed { connections: 1 });
             all.extend((0..servers).map(|server| client("watch", cluster.etcd, watch, part(server))));
         }
-        disturbed.push((id, own_disturbed));
+        all_while_disturbed.push((id, own_while_disturbed));
     }
     let requests = per_million_s * u128::from(raw.duration.0.as_nanos()) / 1_000_000_000_000_000;
     if requests > MAX_REQUESTS || all.len() > MAX_CLIENTS {
@@ -358,7 +358,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut Kube
         ctx.error("traffic", found, expected);
         all.clear();
     }
-    for (id, own) in disturbed {
+    for (id, own) in all_while_disturbed {
         if all.len() + own.len() <= MAX_CLIENTS {
             all.extend(own);
         } else {
