@@ -160,7 +160,7 @@ impl Simulation {
     pub fn messages(&self) -> Ledger {
         let members = self.clusters.iter().map(|cluster| cluster.messages(self.now, &self.network));
         let mut all = self.traffic.ledger(self.now);
-        members.chain(self.counted_clients().map(|client| client.messages())).for_each(|ledger| all += ledger);
+        members.chain(self.counted_clients().map(Client::messages)).for_each(|ledger| all += ledger);
         all
     }
 }
