@@ -39,8 +39,9 @@ pub fn longest_admission(scenario: &Scenario, client: &scenario::Client) -> Dura
 /// The cluster whose API is asked, and the requests; `None`: the server itself sends them.
 fn asked_of<'a>(scenario: &'a Scenario, client: &scenario::Client) -> Option<(&'a KubeClusterSpec, &'a Requests)> {
     let part = client.server?;
+    let place = usize::from(part.requests?);
     let cluster = &scenario.kube.clusters[part.cluster];
-    let own = &cluster.asked()[usize::from(part.requests?)];
+    let own = &cluster.asked()[place];
     (own.by != Caller::Server).then_some((cluster, own))
 }
 
