@@ -214,7 +214,7 @@ impl EtcdCluster {
         self.flow.timer.is_due(generation)
     }
 
-    /// Writes are due while the group is disturbed: somebody proposes them, to one member after the other that follows the leader.
+    /// Writes are due while the group is disturbed: somebody proposes them, to each member in turn that would answer.
     pub(super) fn flow_due(&mut self, generation: Generation, ctx: &mut EtcdCtx<'_>) {
         if !self.flow.timer.fires(generation) {
             return;
