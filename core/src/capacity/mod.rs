@@ -22,7 +22,8 @@
 //! - its limit of shoots (`status.allocatable.shoots`).
 //!
 //! The loss of a zone takes all its nodes at once. The scheduler places what their pods' controllers create instead; a member of etcd waits
-//! for its zone, unless etcd-druid moves it (recovery `move`). There is room if no pod waits for capacity: a further machine in a zone
+//! for its zone, unless etcd-druid moves it (recovery `move`). Which pod is placed first depends in a run on the order of evictions, so that
+//! at the limit it may have room for a shoot fewer, or more. There is room if no pod waits for capacity: a further machine in a zone
 //! that is left would take none of those that wait. Nodes of the lost zone keep their addresses, for their machines are not gone.
 
 mod plan;
@@ -33,7 +34,9 @@ mod trial;
 
 use serde::Serialize;
 
+use crate::ids::{KubeClusterId, ZoneId};
 use crate::kube::spec::gardener::FailureTolerance;
+use crate::sim::Simulation;
 pub use plan::{plan, plan_nodes};
 
 /// Version of [`Plan`] as JSON.
@@ -41,6 +44,11 @@ pub const SCHEMA: &str = "zonefall.capacity/3";
 
 /// Version of [`NodesPlan`] as JSON.
 pub const SCHEMA_OF_NODES: &str = "zonefall.capacity.nodes/1";
+
+/// Whether a pod of a cluster waits, as a run stands, that a further machine would take in a zone other than the lost one.
+pub fn is_short(run: &Simulation, cluster: KubeClusterId, lost: Option<ZoneId>) -> bool {
+    trial::Trial::of(run.clone(), cluster, lost).is_short()
+}
 
 /// What bounds the control planes of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -164,6 +164,12 @@ pub(super) struct Trial {
 }
 
 impl Trial {
+    /// A run as it stands, without planned shoots.
+    pub(super) fn of(run: Simulation, cluster: KubeClusterId, lost: Option<ZoneId>) -> Self {
+        let hosted = run.scenario().kube.shoots.len();
+        Self { simulation: run, cluster, hosted, lost }
+    }
+
     /// Whether every pod of the planned shoots has a node, and no other pod waits for one that a further machine would be.
     pub(super) fn fits(&self) -> bool {
         let planned = &self.shoots()[self.hosted..];
