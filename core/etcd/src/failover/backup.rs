@@ -142,7 +142,10 @@ impl EtcdCluster {
         }
         let bytes = bucket.bytes_after(has);
         bucket.applying = Some(Applying { by, since: ctx.now, bytes, last });
-        let due = ctx.now + Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s);
+        // A delta snapshot may hold no bytes. Were it applied at once, one that is begun as the bucket is reached again would not count and
+        // begin anew, for ever.
+        let takes = Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s).max(Duration::from_nanos(1));
+        let due = ctx.now + takes;
         self.arm(PassiveTimer::Applied, due, ctx);
     }
 
