@@ -63,6 +63,8 @@ pub enum Tab {
     Recovery,
     /// How workloads were rolled out.
     Rollouts,
+    /// How pools grew and shrank.
+    NodeGroups,
     /// How clients reached their API.
     Access,
     /// Availability over time.

@@ -11,6 +11,7 @@ mod healing;
 mod helpers;
 mod keeping;
 mod measuring;
+mod node_groups;
 mod offline;
 mod outcome;
 mod playing;

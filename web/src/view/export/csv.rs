@@ -12,6 +12,7 @@ pub fn name(tab: Tab) -> &'static str {
         Tab::Events => "events",
         Tab::Recovery => "recovery",
         Tab::Rollouts => "rollouts",
+        Tab::NodeGroups => "node-groups",
         Tab::Access => "access",
         Tab::Availability => "availability",
         Tab::Latency => "latency",
@@ -28,6 +29,7 @@ pub fn of(tab: Tab, report: &Report, cluster: &str) -> String {
         Tab::Events => events(report),
         Tab::Recovery => recovery(report),
         Tab::Rollouts => rollouts(report),
+        Tab::NodeGroups => node_groups(report),
         Tab::Access => access(report),
         Tab::Availability => etcd.map(availability).unwrap_or_default(),
         Tab::Latency => etcd.map(|etcd| latency(report, etcd)).unwrap_or_default(),
@@ -74,6 +76,21 @@ fn rollouts(report: &Report) -> Rows {
             which.into_iter().chain(what).collect()
         })
     }));
+    rows
+}
+
+fn node_groups(report: &Report) -> Rows {
+    let mut rows =
+        heads(&["cluster", "pool", "machine_deployment", "zone", "at_s", "minimum", "maximum", "target", "launched", "why"]);
+    for of in &report.node_pools {
+        rows.extend(of.scans.iter().flat_map(|scan| {
+            of.groups.iter().zip(&scan.groups).map(|(group, found)| {
+                let names = [&of.cluster, &of.pool, &group.machine_deployment, &group.zone].map(String::clone);
+                let counts = [found.minimum, found.maximum, found.target, found.launched].map(|count| count.to_string());
+                names.into_iter().chain([scan.at_s.to_string()]).chain(counts).chain([found.why.clone()]).collect()
+            })
+        }));
+    }
     rows
 }
 

@@ -110,7 +110,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
         Tab::Availability => 320,
         Tab::Latency | Tab::Traffic => 380,
         Tab::Cost if provider.is_some() => 380,
-        Tab::Events | Tab::Recovery | Tab::Rollouts | Tab::Access | Tab::Cost | Tab::Report => {
+        Tab::Events | Tab::Recovery | Tab::Rollouts | Tab::NodeGroups | Tab::Access | Tab::Cost | Tab::Report => {
             zonefall_plots::timeline::height(report, etcd)
         }
     };
@@ -121,7 +121,7 @@ fn chart(from: &Source<'_>) -> Result<String, String> {
         (Tab::Traffic, _) => zonefall_plots::traffic::draw(report, from.close_up, &frame, &area),
         (Tab::Latency, _) => zonefall_plots::latency::draw_over_time(report, from.close_up, cluster, &frame, &area),
         (Tab::Cost, Some(provider)) => zonefall_plots::bill::draw(report, provider, &frame, &area),
-        (Tab::Events | Tab::Recovery | Tab::Rollouts | Tab::Access | Tab::Cost | Tab::Report, _) => {
+        (Tab::Events | Tab::Recovery | Tab::Rollouts | Tab::NodeGroups | Tab::Access | Tab::Cost | Tab::Report, _) => {
             zonefall_plots::timeline::draw(report, cluster, &frame, &area)
         }
     };

@@ -11,7 +11,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::text::count;
 use zonefall_core::sim::view::SimulationView;
 
-use super::bars::{Bars, HEAD};
+use super::bars::{Bars, HEAD, area};
 use crate::state::{Action, PlaybackCommand, Selection};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
@@ -180,25 +180,12 @@ fn areas(report: &Report, axis: &Axis) -> Html {
         html! {
             <>
                 <line class="base" x1={px(axis.left)} x2={px(axis.right)} y1={base.clone()} y2={base} />
-                <path class="affected" d={area(&affected(of), of.count, axis, top + ROW - 4.0)} />
+                <path class="affected" d={area(&affected(of), AREA / of.count.max(1) as f64, axis, top + ROW - 4.0)} />
                 <text x={px(axis.left)} y={px(top + 13.0)}>{ name(of) }</text>
             </>
         }
     };
     html! { <>{ for report.access.iter().enumerate().map(row) }</> }
-}
-
-/// The steps as an area above a line, as high as the share of all.
-fn area(steps: &[(f64, i64)], all: u64, axis: &Axis, base: f64) -> String {
-    let y = |now: i64| px(base - AREA * now as f64 / all.max(1) as f64);
-    let x = |at_s: f64| px(axis.x(at_s).clamp(axis.left, axis.right));
-    let mut path = format!("M{} {}", x(axis.range.from_s), px(base));
-    let mut last = 0;
-    for (at_s, now) in steps {
-        path += &format!("L{} {}L{} {}", x(*at_s), y(last), x(*at_s), y(*now));
-        last = *now;
-    }
-    path + "Z"
 }
 
 #[cfg(test)]
@@ -231,7 +218,7 @@ mod tests {
         };
         assert_eq!(affected(&of), [(10.0, 1), (10.0, 2), (20.0, 1), (20.0, 2), (25.0, 1), (30.0, 0)]);
         let axis = Axis { range: Range { from_s: 0.0, to_s: 100.0 }, left: 0.0, right: 100.0, gutter: 0.0 };
-        let path = area(&affected(&of), of.count, &axis, 20.0);
+        let path = area(&affected(&of), AREA / of.count as f64, &axis, 20.0);
         assert!(path.starts_with("M0.0 20.0L10.0 20.0L10.0 15.5L10.0 15.5L10.0 11.0") && path.ends_with("L30.0 20.0Z"), "{path}");
     }
 }

@@ -10,6 +10,19 @@ use crate::view::timeline::axis::{Axis, Range};
 /// Height of the axis above the rows.
 pub(super) const HEAD: f64 = 20.0;
 
+/// The area under steps, each a moment and the number from then on, with `unit` pixels for one, on a base line.
+pub(super) fn area(steps: &[(f64, i64)], unit: f64, axis: &Axis, base: f64) -> String {
+    let y = |now: i64| px(base - unit * now as f64);
+    let x = |at_s: f64| px(axis.x(at_s).clamp(axis.left, axis.right));
+    let mut path = format!("M{} {}", x(axis.range.from_s), px(base));
+    let mut last = 0;
+    for (at_s, now) in steps {
+        path += &format!("L{} {}L{} {}", x(*at_s), y(last), x(*at_s), y(*now));
+        last = *now;
+    }
+    path + "Z"
+}
+
 /// What is drawn.
 #[derive(Clone, PartialEq, Properties)]
 pub(super) struct BarsProps {

@@ -7,6 +7,7 @@ mod cost;
 mod counts;
 mod events;
 mod matrix;
+mod node_groups;
 mod recovery;
 mod report;
 mod rollouts;
@@ -32,15 +33,17 @@ use cost::{CostTables, no_prices, providers};
 use events::Events;
 pub(crate) use events::FILTER_FIELD;
 use matrix::Matrix;
+use node_groups::NodeGroups;
 use recovery::Recovery;
 use report::ReportTables;
 use rollouts::Rollouts;
 
 /// Tabs in order: which, name, name for tests.
-pub const TABS: [(Tab, &str, &str); 9] = [
+pub const TABS: [(Tab, &str, &str); 10] = [
     (Tab::Events, "Events", "tab-events"),
     (Tab::Recovery, "Recovery", "tab-recovery"),
     (Tab::Rollouts, "Rollouts", "tab-rollouts"),
+    (Tab::NodeGroups, "Node groups", "tab-node-groups"),
     (Tab::Access, "Access", "tab-access"),
     (Tab::Availability, "Availability", "tab-availability"),
     (Tab::Latency, "Latency", "tab-latency"),
@@ -56,6 +59,8 @@ pub struct Contents {
     pub kube: bool,
     /// Workloads whose rollouts the report follows.
     pub rollouts: bool,
+    /// Clusters whose autoscaler has options.
+    pub node_groups: bool,
     /// Clusters whose clients reach the API through a load balancer.
     pub access: bool,
 }
@@ -67,7 +72,11 @@ impl Contents {
         let is_followed = |workload: &Workload| workload.update != Update::default();
         let rollouts =
             clusters.iter().any(|cluster| !cluster.zone_aware.rollbacks.is_empty() || cluster.workloads.iter().any(is_followed));
-        Self { kube: !clusters.is_empty(), rollouts, access: clusters.iter().any(|cluster| cluster.access.is_some()) }
+        let node_groups = clusters
+            .iter()
+            .any(|cluster| cluster.controllers.cluster_autoscaler.is_some() && !cluster.machine_deployments.is_empty());
+        let access = clusters.iter().any(|cluster| cluster.access.is_some());
+        Self { kube: !clusters.is_empty(), rollouts, node_groups, access }
     }
 
     /// Whether there is such a tab.
@@ -75,6 +84,7 @@ impl Contents {
         match tab {
             Tab::Recovery => self.kube,
             Tab::Rollouts => self.rollouts,
+            Tab::NodeGroups => self.node_groups,
             Tab::Access => self.access,
             _ => true,
         }
@@ -142,6 +152,7 @@ pub fn Tabs(props: &TabsProps) -> Html {
                 }
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
                 Tab::Rollouts => html! { <Rollouts {report} {at} {range} {tables} {dispatch} /> },
+                Tab::NodeGroups => html! { <NodeGroups {report} {at} {range} {tables} {dispatch} /> },
                 Tab::Access => match props.scenario.clone() {
                     Some(scenario) => {
                         html! { <Access {scenario} view={props.view.clone()} {report} {at} {range} {tables} {dispatch} /> }
