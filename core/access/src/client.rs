@@ -10,6 +10,9 @@
 //! `k8s.io/apimachinery/pkg/util/net/http.go`). A request that times out does not close its connection. Of an alternative a time-out counts
 //! as a network error: the client turns to the next alternative at once.
 
+mod dials;
+
+use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
@@ -17,6 +20,7 @@ use crate::dial::{DIAL, dial_share, is_syn, next_syn};
 use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::requests::Link;
+use dials::{Hop, ORIGIN};
 use zonefall_kernel::dist::scale;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
@@ -93,8 +97,8 @@ enum State {
 #[derive(Clone, Debug)]
 struct Dial {
     attempt: Attempt<Address>,
-    /// Nodes of the balancer that are still to be dialled, the present one last; none: the attempt goes straight to a server.
-    nodes: Vec<u16>,
+    /// What the original host resolves to and is still to be dialled, the present one last; none: the attempt goes straight to a server.
+    left: Vec<Hop>,
     /// When the present address was first dialled.
     since: Time,
     /// When it is given up.
@@ -111,6 +115,10 @@ pub(crate) struct Client {
     origin: BalancerId,
     timings: RequestTimings,
     selector: Option<Selector<Address>>,
+    /// Addresses that it reads itself: it has a custom dialer or an in-memory DNS.
+    book: Option<AddressBook>,
+    /// Addresses that its custom dialer is still to dial before it gives up, the next one last.
+    left: Vec<Address>,
     state: State,
     failures: u32,
     /// It learns of alternatives when a request of it is answered, not when it has connected.
@@ -145,6 +153,8 @@ impl Client {
             origin,
             timings,
             selector,
+            book: None,
+            left: Vec::new(),
             state: State::Waits(now),
             failures: 0,
             learns_from_answers: false,
@@ -222,7 +232,7 @@ impl Client {
     /// Number of addresses that are left, while it dials.
     #[cfg(test)]
     pub(crate) const fn addresses_left(&self) -> Option<usize> {
-        if let State::Dials(dial) = &self.state { Some(dial.nodes.len()) } else { None }
+        if let State::Dials(dial) = &self.state { Some(dial.left.len()) } else { None }
     }
 
     /// The alternatives that it knows.
@@ -237,6 +247,13 @@ impl Client {
 
     /// It has been running for long: a dial that fails is over, and the client has dialled again.
     pub(crate) fn settle(&mut self, ctx: &ClientCtx<'_>) {
+        self.has_read_endpoints(Lookup::InMemoryDns, ctx);
+        self.settle_connection(ctx);
+        // What its dialer has read since it connected has not moved it.
+        self.has_read_endpoints(Lookup::CustomDialer, ctx);
+    }
+
+    fn settle_connection(&mut self, ctx: &ClientCtx<'_>) {
         for _ in 0..MOST_DIALS {
             self.update(ctx);
             if let State::Open { .. } = self.state {
@@ -255,7 +272,10 @@ impl Client {
                 let (attempt, connection, advertises) = (*attempt, *connection, *advertises);
                 let is_over = self.goes_away.is_some_and(|at| at <= ctx.now);
                 match ctx.state(self.host, connection) {
-                    Reply::Accepted(way) if !is_over => self.connected(attempt, connection, way, ctx),
+                    Reply::Accepted(way) if !is_over => {
+                        self.read_endpoints(connection, ctx);
+                        self.connected(attempt, connection, way, ctx);
+                    }
                     reply @ (Reply::Accepted(_) | Reply::Refused | Reply::WrongCertificate) => {
                         self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
                         self.renew_list(attempt, advertises, ctx.now);
@@ -311,53 +331,36 @@ impl Client {
 
     fn choose(&mut self, ctx: &ClientCtx<'_>) -> Attempt<Address> {
         let (draws, drawn) = (self.draws, &mut self.drawn);
-        let Some(selector) = &mut self.selector else { return Attempt { to: Address::Origin, is_alternative: false } };
+        let Some(selector) = &mut self.selector else { return ORIGIN };
         selector.choose(&Address::Origin, ctx.now, |n| {
             *drawn += 1;
             draws.draw(*drawn).below(n as u64) as usize
         })
     }
 
-    /// It connects for its next request.
-    fn reconnect(&mut self, ctx: &ClientCtx<'_>) {
-        let attempt = self.choose(ctx);
-        self.dial(attempt, ctx);
-    }
-
     fn dial(&mut self, attempt: Attempt<Address>, ctx: &ClientCtx<'_>) {
         let limit = if attempt.is_alternative { DIAL.min(self.timings.timeout) } else { DIAL };
         let deadline = ctx.now + limit + self.jitter;
-        let nodes = match attempt.to {
+        let left = match attempt.to {
             Address::Server(_) => Vec::new(),
             Address::Origin => {
                 let mut draw = self.draw();
                 match ctx.addresses(self.host, &mut draw) {
-                    Some(nodes) => nodes,
+                    Some(nodes) => nodes.into_iter().map(Hop::Node).collect(),
                     None => return self.dialled(attempt, ctx.dial_without_addresses(self.host), None, ctx),
                 }
             }
         };
-        self.dial_next(Dial { attempt, nodes, since: ctx.now, until: deadline, deadline }, ctx);
+        self.dial_next(Dial { attempt, left, since: ctx.now, until: deadline, deadline }, ctx);
     }
 
     /// It dials the last of the addresses that are left.
     fn dial_next(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
         dial.since = ctx.now;
         let left = dial.deadline.since(ctx.now);
-        dial.until = ctx.now + dial_share(left, dial.nodes.len());
+        dial.until = ctx.now + dial_share(left, dial.left.len());
         let reply = self.dial_address(&dial, ctx);
         self.dialled(dial.attempt, reply, Some(dial), ctx);
-    }
-
-    fn dial_address(&mut self, dial: &Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
-        match (dial.attempt.to, dial.nodes.last()) {
-            (Address::Server(key), _) => ctx.dial_server(self.host, key),
-            (Address::Origin, Some(node)) => {
-                let mut draw = self.draw();
-                ctx.dial_node(self.host, *node, &mut draw)
-            }
-            (Address::Origin, None) => ctx.dial_without_addresses(self.host),
-        }
     }
 
     /// An address has replied, or has not (it still may while `dial` lasts).
@@ -365,6 +368,9 @@ impl Client {
         match (reply, dial) {
             (Reply::Accepted(connection), _) => match ctx.state(self.host, connection) {
                 Reply::Accepted(way) => {
+                    if self.first_read_moves_it(attempt, connection, ctx) {
+                        return self.reconnect(ctx);
+                    }
                     self.is_cold = self.learns_from_answers && !attempt.is_alternative;
                     let mean = self.timings.goaway;
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
@@ -372,8 +378,8 @@ impl Client {
                 }
                 Reply::Refused | Reply::WrongCertificate | Reply::Silence => self.fail(attempt, false, ctx),
             },
-            (Reply::Refused, Some(mut dial)) if dial.nodes.len() > 1 => {
-                dial.nodes.pop();
+            (Reply::Refused, Some(mut dial)) if dial.left.len() > 1 => {
+                dial.left.pop();
                 self.dial_next(dial, ctx);
             }
             (Reply::Silence, Some(dial)) => self.state = State::Dials(dial),
@@ -384,8 +390,8 @@ impl Client {
     /// A dial without a reply so far goes on: with another SYN, with the next address, or as a failure.
     fn continue_dial(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
         if dial.until <= ctx.now {
-            if dial.nodes.len() > 1 {
-                dial.nodes.pop();
+            if dial.left.len() > 1 {
+                dial.left.pop();
                 self.dial_next(dial, ctx);
             } else {
                 let expired = dial.attempt.is_alternative && self.timings.timeout <= DIAL;
@@ -422,6 +428,12 @@ impl Client {
 
     /// An attempt has failed. `expired`: because its request timed out.
     fn fail(&mut self, attempt: Attempt<Address>, expired: bool, ctx: &ClientCtx<'_>) {
+        if self.dial_next_of_dialer(ctx) {
+            return;
+        }
+        if let Some(book) = &mut self.book {
+            book.failed(ctx.now);
+        }
         let mut failed = attempt;
         while let Some(selector) = &mut self.selector {
             let rules = selector.rules();
@@ -446,10 +458,13 @@ impl Client {
     }
 
     /// When its next timer fires.
-    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next_due(&self, ctx: &ClientCtx<'_>) -> Option<Time> {
+        let now = ctx.now;
         // A connection that was silent at that time is closed once packets pass again.
         let goes_away = self.goes_away.filter(|_| matches!(self.state, State::Open { .. })).map(|at| at.max(now));
-        self.next_step(now).into_iter().chain(goes_away).min()
+        let reads = self.book.as_ref().filter(|_| matches!(self.state, State::Open { answers: true, .. }));
+        let read = reads.and_then(|book| book.next_read(ctx.endpoints, ctx.stepping, now));
+        self.next_step(now).into_iter().chain(goes_away).chain(read).min()
     }
 
     /// The same, but for connections that servers close.

@@ -20,7 +20,7 @@ use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::Balancer;
-use alternatives::advertiser;
+use alternatives::{advertiser, lookup, way};
 use further::{further, request_timings};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::rng::{Purpose, Stream};
@@ -180,7 +180,9 @@ impl ClusterAccess {
     pub(crate) fn client_ctx<'a>(&'a self, scenario: &'a Scenario, net: &'a Network, now: Time) -> ClientCtx<'a> {
         let spec = &scenario.load_balancers[self.access.balancer];
         let balancer = self.balancer(self.access.balancer);
-        ClientCtx { now, net, servers: &self.servers, balancer, spec, in_cluster_network: true }
+        let (servers, endpoints) = (&self.servers, self.endpoints.listed());
+        let stepping = zonefall_kernel::periodic::Stepping::FastForward;
+        ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network: true }
     }
 
     /// A server that runs.
@@ -272,7 +274,9 @@ impl ClusterAccess {
             }
             AccessEvent::Endpoints { generation } => {
                 if self.endpoints.timer.fires(generation) {
-                    self.update_endpoints(false, ctx);
+                    if self.update_endpoints(false, ctx) {
+                        self.update_readers(ctx);
+                    }
                     self.arm(ctx);
                 }
             }
@@ -316,7 +320,8 @@ impl ClusterAccess {
         }
     }
 
-    fn update_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) {
+    /// Servers write the endpoints; whether they have changed.
+    fn update_endpoints(&mut self, is_new: bool, ctx: &mut AccessCtx<'_>) -> bool {
         let serving = self.servers.values().filter(|server| !server.view.stops);
         let running: Vec<Running> = serving.map(|server| Running { key: server.view.key, readyz: server.view.readyz }).collect();
         let changed = self.endpoints.update(&running, ctx.now);
@@ -332,6 +337,7 @@ impl ClusterAccess {
                 }
             }
         }
+        changed
     }
 
     fn join_clients(&mut self, view: &ApiView, ctx: &mut AccessCtx<'_>) {
@@ -355,12 +361,15 @@ impl ClusterAccess {
                     self.joined += 1;
                     self.draws(self.joined)
                 };
-                let rules = further.map_or(self.access.alternatives, |spec| spec.alternatives);
-                let selector = rules.map(|rules| self.selector(rules, (id, host), &view.hosts, ctx));
+                let way = way(id, &self.access, further);
+                let selector = way.and_then(|way| self.selector(way, (id, host), &view.hosts, ctx));
                 let timings = request_timings(id, self.cluster, ctx.scenario);
                 let origin = origin(id, &self.access, &ctx.scenario.kube.clusters[self.cluster], ctx.scenario);
                 let mut client = Client::new((host, origin), timings, selector, draws, ctx.now);
                 client.learns_from_answers(further.is_some());
+                if let Some(lookup) = way.and_then(lookup) {
+                    client.reads_addresses(lookup, self.is_new, ctx.now);
+                }
                 self.clients.insert(id, client);
                 self.update_client(id, ctx);
                 if self.connection_state(id) == ConnectionState::None {
@@ -383,6 +392,14 @@ impl ClusterAccess {
         self.arm(ctx);
     }
 
+    /// Clients that read the endpoints themselves find others with their next read.
+    fn update_readers(&mut self, ctx: &mut AccessCtx<'_>) {
+        let readers = self.clients.iter().filter(|(_, client)| client.book().is_some());
+        for id in readers.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.update_client(id, ctx);
+        }
+    }
+
     /// Clients on one machine adapt.
     fn update_clients_on(&mut self, host: HostId, ctx: &mut AccessCtx<'_>) {
         let there = self.clients.iter().filter(|(_, client)| client.host() == host);
@@ -393,14 +410,15 @@ impl ClusterAccess {
     }
 
     fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
-        let Self { servers, balancers, clients, cluster, requests, is_new, .. } = self;
+        let Self { servers, endpoints, balancers, clients, cluster, requests, is_new, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
         let balancer = balancers.iter_mut().find(|balancer| balancer.id() == client.origin()).expect("it is one of the cluster");
         let spec = &ctx.scenario.load_balancers[client.origin()];
         let (route, state) = (client.route(), client.connection_state());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
-        let client_ctx = ClientCtx { now: ctx.now, net: ctx.net, servers, balancer, spec, in_cluster_network };
+        let (now, net, stepping, endpoints) = (ctx.now, ctx.net, ctx.stepping, endpoints.listed());
+        let client_ctx = ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network };
         if *is_new {
             client.settle(&client_ctx);
         } else {
@@ -409,7 +427,7 @@ impl ClusterAccess {
         if client.connection_state() != state {
             ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));
         }
-        let next = client.next_due(ctx.now);
+        let next = client.next_due(&client_ctx);
         let mut due = None;
         if let Some((spec, requests)) = further {
             let link = client.link();

@@ -6,6 +6,7 @@ use crate::balancer::health::Health;
 use crate::reply::Reply;
 use crate::server::Server;
 use crate::target::Balancer;
+use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Draw;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::{HostId, Network};
@@ -27,7 +28,10 @@ pub(crate) struct Connection {
 pub(crate) struct ClientCtx<'a> {
     pub(crate) now: Time,
     pub(crate) net: &'a Network,
+    pub(crate) stepping: Stepping,
     pub(crate) servers: &'a BTreeMap<u32, Server>,
+    /// Servers that the Service `kubernetes` lists.
+    pub(crate) endpoints: &'a [u32],
     pub(crate) balancer: &'a Balancer,
     pub(crate) spec: &'a LoadBalancer,
     /// Packets pass between the client and the addresses of API servers, not just the balancer's.

@@ -13,6 +13,7 @@
 //! [`ApiPath`] of Kubernetes. Requests of kubelets and components are not simulated: such a client has an open connection, or one that has fallen silent, or dials, or waits to
 //! dial again. It moves on when servers, paths or the health of the balancer's targets change, and when a timer fires.
 
+mod address_book;
 pub mod alt_svc;
 pub mod balancer;
 pub mod client;

@@ -16,7 +16,7 @@ use crate::queue::{Position, Queue};
 use crate::record::RequestResult;
 use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_scenario::access::{ApiClientSpec, RateLimit, ResponseSizes};
+use zonefall_scenario::access::{Alternatives, ApiClientSpec, RateLimit, ResponseSizes};
 
 /// The connection of the process at present.
 #[derive(Clone, Copy, Debug)]
@@ -213,7 +213,7 @@ impl Requests {
             // What a server still answers goes on beside the new connection.
             let lost = if is_graceful { VecDeque::new() } else { std::mem::take(&mut self.sent) };
             for sent in lost.into_iter().rev() {
-                if spec.alternatives.is_some() {
+                if spec.alternatives.is_some_and(Alternatives::resends) {
                     self.waiting.push_front(sent.request);
                     self.admitted += 1;
                 } else {

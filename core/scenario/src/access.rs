@@ -110,8 +110,10 @@ pub struct ApiAccess {
     pub balancer: BalancerId,
     /// Load balancer on each node of the cluster: the original host of the clients there.
     pub on_each_node: Option<BalancerId>,
-    /// Rules of alternative services; `None`: API servers advertise none.
+    /// Way to API servers beside the load balancer; `None`: there is none.
     pub alternatives: Option<Alternatives>,
+    /// The same of kubelets, which have custom dialers already.
+    pub alternatives_of_kubelets: Option<Alternatives>,
     /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
     pub endpoints: EndpointRules,
     /// Chance that a request makes its server close the connection (GOAWAY).
@@ -128,7 +130,8 @@ pub enum EndpointRules {
     Code,
 }
 
-/// Rules of alternative services (Resilient Control Plane Networking).
+/// Ways to API servers beside the load balancer (Resilient Control Plane Networking): alternative services, and two that the document
+/// names and rejects (section Alternatives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Alternatives {
@@ -139,12 +142,47 @@ pub enum Alternatives {
     /// The hosts of the control plane, which clients are configured with (`AlternativeHosts` of client-go in the document): a client knows
     /// them all from its start on, and learns none. Otherwise as the document.
     Configured,
+    /// A dialer of the client that reads the `kubernetes` endpoints every minute and opens new connections to one of these addresses, the
+    /// last that worked first, under the original host name. The document: the simplest way, but clients may have a custom dialer already.
+    CustomDialer,
+    /// A resolver in the client's process that answers for the original host name with the `kubernetes` endpoints, which it reads every
+    /// 10 s: that on the client's own host first. The document: the way that is hardest to maintain, and it needs a custom dialer, too.
+    InMemoryDns,
 }
 
 impl Alternatives {
     /// Whether API servers advertise them.
     pub const fn are_advertised(self) -> bool {
         matches!(self, Self::Text | Self::Code)
+    }
+
+    /// Whether clients send a request again whose connection to an alternative was lost. Dialers and resolvers open connections alone.
+    pub const fn resends(self) -> bool {
+        matches!(self, Self::Text | Self::Code | Self::Configured)
+    }
+}
+
+/// Custom dialer that a client has for a purpose of its own (`Dial` in client-go's `rest.Config`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnDialer {
+    /// It has none.
+    #[default]
+    None,
+    /// One that `custom_dialer` wraps. With `in_memory_dns` it would dial as before, so that the client reaches the API as without that.
+    Wrapped,
+    /// One that no other can wrap: with `custom_dialer` and `in_memory_dns` the client reaches the API as without them.
+    Exclusive,
+}
+
+impl OwnDialer {
+    /// Whether a client with this dialer may reach the API in this way.
+    pub const fn allows(self, way: Alternatives) -> bool {
+        match way {
+            Alternatives::Text | Alternatives::Code | Alternatives::Configured => true,
+            Alternatives::CustomDialer => !matches!(self, Self::Exclusive),
+            Alternatives::InMemoryDns => matches!(self, Self::None),
+        }
     }
 }
 
@@ -171,7 +209,7 @@ pub struct ApiClientSpec {
     pub limit: Option<RateLimit>,
     /// Load balancer that it is configured with; `None`: that of other clients on the same node.
     pub balancer: Option<BalancerId>,
-    /// Rules by which it uses alternative services; `None`: it does not.
+    /// Way to API servers beside the load balancer; `None`: it has none.
     pub alternatives: Option<Alternatives>,
     /// Whether packets pass between its nodes and the addresses of API servers, not just the load balancer's.
     pub in_cluster_network: bool,

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 67] = bundle![
+static BUNDLED: [Bundled; 68] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -60,6 +60,7 @@ static BUNDLED: [Bundled; 67] = bundle![
     "local-first",
     "master-replaced",
     "lb-on-each-node",
+    "lb-custom-dialer",
     "apiserver-crash",
     "apiserver-rolling-restart",
     "lb-removed-after-bootstrap",

@@ -147,9 +147,10 @@ impl Access {
         if let ApiClient::Further(id, _) = client
             && !spec.api_clients[id].in_cluster_network
             && had == ConnectionState::None
-            && spec.api_clients[id].alternatives.is_some()
+            && let Some(way) = spec.api_clients[id].alternatives
         {
-            return Some("packets from outside the cluster network to alternative services vanish".to_owned());
+            let to = if way.resends() { "alternative services" } else { "API servers" };
+            return Some(format!("packets from outside the cluster network to {to} vanish"));
         }
         // Of a balancer on each node only the process on the client's own.
         let serves = |place: u16| balancer.machines.get(usize::from(place)).is_none_or(|own| node(client, spec) == Some(*own));

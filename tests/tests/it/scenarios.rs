@@ -361,6 +361,13 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("lb-on-each-node", "/faults/1/for", json!("1m"), &[&new_clients("on-each-node")]);
     let configured = ["max(access[cluster=configured].longest_s)", "count(api.configured.no_leader)"];
     check("lb-on-each-node", "/clusters/2/api_access/alternatives", Value::Null, &configured);
+    check("lb-custom-dialer", "/faults/0/for", json!("1m"), &[&workers("balancer")]);
+    let dialled = ["max(access[cluster=custom-dialer].longest_s)", "count(api.custom-dialer.no_leader)"];
+    check("lb-custom-dialer", "/clusters/2/api_access/alternatives", json!("text"), &dialled);
+    let resolved = [&longest("in-memory-dns", "kube-scheduler")[..], "count(api.in-memory-dns.no_leader)"];
+    check("lb-custom-dialer", "/clusters/3/api_access/alternatives", json!("custom_dialer"), &resolved);
+    check("lb-custom-dialer", "/clusters/3/api_access/kubelet_dialer", json!("none"), &[&workers("in-memory-dns")]);
+    check("lb-custom-dialer", "/clusters/1/api_access/alternatives", Value::Null, &["max(access[cluster=alt-svc].longest_s)"]);
     let [old, older, mixed, new] = [("old", "operator"), ("mixed", "older-operator"), ("mixed", "operator"), ("new", "operator")]
         .map(|(cluster, clients)| requests(cluster, clients, "failed_percent"));
     check("upgrade-skew", "/faults/0/for", json!("1m"), &[&old]);

@@ -1,6 +1,7 @@
 //! What the servers of a cluster advertise, and what its clients know of it.
 
 use super::ClusterAccess;
+use crate::address_book::Lookup;
 use crate::alt_svc::Rules;
 use crate::alt_svc::advertiser::Advertiser;
 use crate::alt_svc::alternatives::{Alternative, Alternatives as Listed, Block};
@@ -11,7 +12,7 @@ use crate::server::Server;
 use zonefall_kernel::time::Duration;
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::Alternatives;
+use zonefall_scenario::access::{Alternatives, ApiAccess, ApiClientSpec};
 use zonefall_scenario::kube::KubeClusterSpec;
 
 /// Shutdown delay of API servers that have none of their own (OpenShift: `shutdown-delay-duration`).
@@ -26,25 +27,44 @@ fn shutdown_delay(spec: &KubeClusterSpec) -> Duration {
 pub(super) fn advertiser(rules: Option<Alternatives>, spec: &KubeClusterSpec) -> Advertiser<u32> {
     match rules {
         Some(Alternatives::Text) => Advertiser::document(shutdown_delay(spec)),
-        Some(Alternatives::Code | Alternatives::Configured) | None => Advertiser::prototype(),
+        Some(_) | None => Advertiser::prototype(),
+    }
+}
+
+/// Way of a client to API servers beside its load balancer; `None`: it has none.
+pub(super) fn way(id: ApiClient, access: &ApiAccess, further: Option<&ApiClientSpec>) -> Option<Alternatives> {
+    match (id, further) {
+        (ApiClient::Kubelet(_), _) => access.alternatives_of_kubelets,
+        (_, Some(spec)) => spec.alternatives,
+        (_, None) => access.alternatives,
+    }
+}
+
+/// How a client uses the addresses that it reads itself; `None`: it reads none.
+pub(super) const fn lookup(way: Alternatives) -> Option<Lookup> {
+    match way {
+        Alternatives::Text | Alternatives::Code | Alternatives::Configured => None,
+        Alternatives::CustomDialer => Some(Lookup::CustomDialer),
+        Alternatives::InMemoryDns => Some(Lookup::InMemoryDns),
     }
 }
 
 impl ClusterAccess {
     /// A client that knows no alternatives, or at the start all. What it is configured with was written when its node was set up: the
-    /// control plane of the start, or on a host added to it, of now.
+    /// control plane of the start, or on a host added to it, of now. `None`: it uses no alternative services.
     pub(super) fn selector(
         &self,
-        rules: Alternatives,
+        way: Alternatives,
         (id, host): (ApiClient, HostId),
         hosts_now: &[u32],
         ctx: &AccessCtx<'_>,
-    ) -> Selector<Address> {
+    ) -> Option<Selector<Address>> {
         let spec = &ctx.scenario.kube.clusters[self.cluster];
-        let rules = match rules {
+        let rules = match way {
             Alternatives::Text => Rules::Text { keep: shutdown_delay(spec) },
             Alternatives::Code => Rules::Code,
             Alternatives::Configured => Rules::Configured,
+            Alternatives::CustomDialer | Alternatives::InMemoryDns => return None,
         };
         let (hosts, at_start) = (&spec.control_plane, spec.hosts_at_start().len() as u32);
         let known: Vec<u32> = match rules {
@@ -61,6 +81,6 @@ impl ClusterAccess {
             local: Network::host_of(hosts[key as usize]) == host,
             block: Block::Free,
         });
-        Selector::new(rules, Listed::new(known.collect(), ctx.now), None)
+        Some(Selector::new(rules, Listed::new(known.collect(), ctx.now), None))
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ClusterAccess;
+use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::alternatives::{Alternative, Block};
 use crate::alt_svc::client::Client as Selector;
 use crate::balancer::health::Health;
@@ -97,6 +98,17 @@ pub struct ClientView {
     pub alternatives: Vec<AlternativeView>,
     /// Whether it uses alternatives at all.
     pub uses_alternatives: bool,
+    /// Addresses that it has read itself; `None`: it has neither a custom dialer nor an in-memory DNS.
+    pub addresses: Option<AddressesView>,
+}
+
+/// Addresses of API servers that a client has read itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressesView {
+    /// It has an in-memory DNS, not a custom dialer.
+    pub is_resolver: bool,
+    /// Keys of the servers.
+    pub servers: Vec<u32>,
 }
 
 /// Where a request goes.
@@ -106,6 +118,8 @@ pub enum RequestTarget {
     Origin,
     /// To an alternative, by the key of its server: the request is rewritten.
     Alternative(u32),
+    /// To a server, by its key, whose address the client has read itself: the request is as it is.
+    Server(u32),
 }
 
 /// An alternative that a client knows.
@@ -189,11 +203,17 @@ fn of_client(id: ApiClient, client: &Client, net: &Network) -> ClientView {
         through,
         request: client.attempt().map(|attempt| match attempt.to {
             Address::Origin => RequestTarget::Origin,
-            Address::Server(key) => RequestTarget::Alternative(key),
+            Address::Server(key) if attempt.is_alternative => RequestTarget::Alternative(key),
+            Address::Server(key) => RequestTarget::Server(key),
         }),
         alternatives: selector.map(alternatives).unwrap_or_default(),
         uses_alternatives: selector.is_some(),
+        addresses: client.book().map(addresses),
     }
+}
+
+fn addresses(book: &AddressBook) -> AddressesView {
+    AddressesView { is_resolver: book.lookup() == Lookup::InMemoryDns, servers: book.known().to_vec() }
 }
 
 fn alternatives(selector: &Selector<Address>) -> Vec<AlternativeView> {

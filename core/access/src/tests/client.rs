@@ -26,8 +26,9 @@ fn timings(period: u64) -> RequestTimings {
 }
 
 fn update(client: &mut Client, bench: &Bench, now: Time) -> Option<Time> {
-    client.update(&bench.access.client_ctx(&bench.scenario, &bench.net, now));
-    client.next_due(now)
+    let ctx = bench.access.client_ctx(&bench.scenario, &bench.net, now);
+    client.update(&ctx);
+    client.next_due(&ctx)
 }
 
 #[test]

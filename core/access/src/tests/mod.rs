@@ -1,5 +1,6 @@
 //! What clients promise under random faults, and that fast-forward shows the same as every event.
 
+mod addresses;
 mod client;
 mod closed_forms;
 mod new_connections;
@@ -223,7 +224,7 @@ proptest! {
     #[test]
     fn fast_forward_shows_what_every_event_does(
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
-        alternatives in select(vec!["null", "\"text\"", "\"code\""]),
+        alternatives in select(vec!["null", "\"text\"", "\"code\"", addresses::DIALER, addresses::RESOLVER]),
     ) {
         let scenario = scenario_with(&balancer, alternatives, requests::CLIENTS);
         let records = |stepping| {

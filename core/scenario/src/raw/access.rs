@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RawSource;
-use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback, ResponseSizes};
+use crate::access::{AllUnhealthy, Alternatives, CheckKind, EndpointRules, Established, Loopback, OwnDialer, ResponseSizes};
 use crate::balancer_profile::{by_profile, sources, word};
 use crate::units::{Bandwidth, Name, Probability, Rate, Size, Span};
 
@@ -116,10 +116,18 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-target" = "load_balancers", "x-default" = "none", "x-source" = "kubeadm: one endpoint for all clients"))]
     pub load_balancer_on_each_node: Option<String>,
-    /// Alternative services that API servers advertise (Resilient Control Plane Networking), and the rules by which clients use them.
+    /// How clients reach API servers beside the load balancer (Resilient Control Plane Networking): by alternative services that API servers
+    /// advertise, or by addresses that clients find themselves.
     #[serde(default)]
     #[schemars(extend("x-default" = "none: the load balancer alone", "x-source" = "kubernetes: no API server lists any"))]
     pub alternatives: Option<Alternatives>,
+    /// Custom dialer that kubelets have already, with which they close all connections at once.
+    #[serde(default)]
+    #[schemars(extend(
+        "x-default" = "wrapped",
+        "x-source" = "kubernetes `cmd/kubelet/app/server.go`, updateDialer; aojea/client-go-multidialer, README"
+    ))]
+    pub kubelet_dialer: Option<OwnDialer>,
     /// Which API servers the Service `kubernetes` lists, and so API servers advertise.
     #[serde(default)]
     #[schemars(extend("x-default" = "as `alternatives`, or `code` without them", "x-source" = "kubernetes: by lease"))]
@@ -188,10 +196,14 @@ pub struct RawApiClient {
     #[serde(default)]
     #[schemars(extend("x-source" = "before the start of the run: it knows all alternatives"))]
     pub start: Span,
-    /// Rules by which it uses alternative services.
+    /// How it reaches API servers beside the load balancer.
     #[serde(default)]
-    #[schemars(extend("x-default" = "those of `api_access`", "x-source" = "assumed: one version of client-go"))]
+    #[schemars(extend("x-default" = "as in `api_access`", "x-source" = "assumed: one version of client-go"))]
     pub alternatives: Option<ClientAlternatives>,
+    /// Custom dialer that it has already.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "client-go `rest/config.go`: Dial, nil"))]
+    pub dialer: OwnDialer,
     /// Whether its nodes reach the addresses of API servers, not just the load balancer. From others packets to alternatives vanish.
     #[serde(default = "yes")]
     #[schemars(extend("x-source" = "Resilient Control Plane Networking: users belong to the cluster network"))]
@@ -222,11 +234,11 @@ pub enum RunsOn {
     Workers,
 }
 
-/// Rules of alternative services for one client.
+/// How one client reaches API servers beside the load balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAlternatives {
-    /// It uses none: its client-go is older, or the feature gate is off.
+    /// Not at all: its client-go is older, or the feature gate is off.
     None,
     /// The rules of the document.
     Text,
@@ -234,4 +246,22 @@ pub enum ClientAlternatives {
     Code,
     /// The hosts of the control plane, which it is configured with: it knows them all from its start on, and learns none.
     Configured,
+    /// A dialer that reads the addresses of API servers every minute, for new connections.
+    CustomDialer,
+    /// A resolver in its process that reads the addresses of API servers every 10 s, for new connections.
+    InMemoryDns,
+}
+
+impl ClientAlternatives {
+    /// The way; `None`: the load balancer alone.
+    pub(crate) const fn way(self) -> Option<Alternatives> {
+        match self {
+            Self::None => None,
+            Self::Text => Some(Alternatives::Text),
+            Self::Code => Some(Alternatives::Code),
+            Self::Configured => Some(Alternatives::Configured),
+            Self::CustomDialer => Some(Alternatives::CustomDialer),
+            Self::InMemoryDns => Some(Alternatives::InMemoryDns),
+        }
+    }
 }

@@ -95,6 +95,7 @@ fn a_load_balancer_is_what_its_file_says() {
         on_each_node: None,
         balancer: BalancerId(0),
         alternatives: Some(Alternatives::Code),
+        alternatives_of_kubelets: Some(Alternatives::Code),
         endpoints: EndpointRules::Text,
         goaway_chance: 0.001,
     };
@@ -163,7 +164,7 @@ fn mistakes_in_load_balancers_have_their_messages() {
         (
             "/clusters/0/api_access/alternatives",
             json!("both"),
-            "clusters[0].api_access.alternatives: expected `text`, `code` or `configured`; found \"both\"",
+            "clusters[0].api_access.alternatives: expected `text`, `code`, `configured`, `custom_dialer` or `in_memory_dns`; found \"both\"",
         ),
         (
             "/clusters/0/api_access",

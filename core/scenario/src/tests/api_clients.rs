@@ -72,8 +72,13 @@ fn mistakes_in_further_clients_have_their_messages() {
         ),
         (
             json!({"alternatives": "code"}),
-            "alternatives: expected `none` or `configured`: without `text` or `code` in `api_access` no API server advertises any; found rules of alternatives",
+            "alternatives: expected `none`, `configured`, `custom_dialer` or `in_memory_dns`: without `text` or `code` in `api_access` no API server advertises any; found rules of alternatives",
         ),
+        (
+            json!({"alternatives": "in_memory_dns", "dialer": "wrapped"}),
+            "alternatives: expected a way that needs no dialer: this client has one already (`dialer`); found a way with a dialer of its own",
+        ),
+        (json!({"alternatives": "custom_dialer", "dialer": "wrapped"}), ""),
         (
             json!({"name": "kube-scheduler"}),
             "name: expected another name than that of a component, which is a client already; found \"kube-scheduler\"",
@@ -166,4 +171,35 @@ fn mistakes_in_further_load_balancers_have_their_messages() {
         let errors = Scenario::from_json(&raw.to_string()).expect_err("it is wrong").to_string();
         assert_eq!(errors, expected);
     }
+}
+
+#[test]
+fn client_with_a_dialer_of_its_own_takes_no_other() {
+    use Alternatives::{Code, CustomDialer, InMemoryDns};
+    let kubelets = |way: &str, dialer: Value| {
+        let mut raw = file(&json!({}));
+        raw["clusters"][0]["api_access"]["alternatives"] = json!(way);
+        raw["clusters"][0]["api_access"]["kubelet_dialer"] = dialer;
+        scenario(&raw).kube.clusters[KubeClusterId(0)].access.and_then(|access| access.alternatives_of_kubelets)
+    };
+    let of_client = |way: &str, dialer: &str| {
+        let mut raw = file(&json!({}));
+        raw["clusters"][0]["api_clients"] = json!([{"name": "sdn", "rate": "1/s", "dialer": dialer}]);
+        raw["clusters"][0]["api_access"]["alternatives"] = json!(way);
+        scenario(&raw).kube.clusters[KubeClusterId(0)].api_clients[ApiClientId(0)].alternatives
+    };
+    for (way, dialer, expected) in [
+        ("code", "exclusive", Some(Code)),
+        ("custom_dialer", "none", Some(CustomDialer)),
+        ("custom_dialer", "wrapped", Some(CustomDialer)),
+        ("custom_dialer", "exclusive", None),
+        ("in_memory_dns", "none", Some(InMemoryDns)),
+        ("in_memory_dns", "wrapped", None),
+        ("in_memory_dns", "exclusive", None),
+    ] {
+        assert_eq!(kubelets(way, json!(dialer)), expected, "{way}, {dialer}");
+        assert_eq!(of_client(way, dialer), expected, "{way}, {dialer}");
+    }
+    assert_eq!(kubelets("in_memory_dns", Value::Null), None, "kubelets have a dialer");
+    assert_eq!(kubelets("custom_dialer", Value::Null), Some(CustomDialer), "which is wrapped");
 }

@@ -1,7 +1,7 @@
 //! Load balancers, and the clusters whose clients go through them.
 
 use super::mark;
-use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, RateLimit};
+use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, OwnDialer, RateLimit};
 use crate::error::quote;
 use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
 use crate::kube::{Component, KubeClusterSpec, KubeModel};
@@ -170,10 +170,13 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         let Some(spec) = kube.clusters.iter_mut().find(|spec| spec.name == cluster.name.as_str()) else { continue };
         let endpoints = access.endpoints.unwrap_or(match access.alternatives {
             Some(Alternatives::Text) => EndpointRules::Text,
-            Some(Alternatives::Code | Alternatives::Configured) | None => EndpointRules::Code,
+            Some(_) | None => EndpointRules::Code,
         });
         let goaway_chance = access.goaway_chance.map_or(0.0, |chance| chance.0);
-        spec.access = Some(ApiAccess { balancer, on_each_node, alternatives: access.alternatives, endpoints, goaway_chance });
+        let alternatives = access.alternatives;
+        let alternatives_of_kubelets = allowed(access.kubelet_dialer.unwrap_or(OwnDialer::Wrapped), alternatives);
+        let access_of = ApiAccess { balancer, on_each_node, alternatives, alternatives_of_kubelets, endpoints, goaway_chance };
+        spec.access = Some(access_of);
         if access.alternatives == Some(Alternatives::Text) && spec.shutdown_delay == Some(Duration::ZERO) {
             let expected = "a delay: with the rules `text` clients use a list for as long, that is not at all";
             ctx.warn(&format!("clusters[{k}].api_servers.shutdown_delay"), "0s", expected);
@@ -195,6 +198,11 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
         }
     }
     behind
+}
+
+/// The way of a client that has this dialer; `None`: the load balancer alone.
+fn allowed(dialer: OwnDialer, way: Option<Alternatives>) -> Option<Alternatives> {
+    way.filter(|way| dialer.allows(*way))
 }
 
 /// The hosts of the control plane, and the other nodes that a cluster has at the start.
@@ -250,9 +258,14 @@ fn api_clients(
                 "another name than that of a component, which is a client already",
             );
         }
+        let own = raw.alternatives.and_then(ClientAlternatives::way);
+        if own.is_some_and(|way| !raw.dialer.allows(way)) {
+            let expected = "a way that needs no dialer: this client has one already (`dialer`)";
+            ctx.error(&format!("{path}.alternatives"), "a way with a dialer of its own", expected);
+        }
         let learns = matches!(raw.alternatives, Some(ClientAlternatives::Text | ClientAlternatives::Code));
         if learns && !access.alternatives.is_some_and(Alternatives::are_advertised) {
-            let expected = "`none` or `configured`: without `text` or `code` in `api_access` no API server advertises any";
+            let expected = "`none`, `configured`, `custom_dialer` or `in_memory_dns`: without `text` or `code` in `api_access` no API server advertises any";
             ctx.error(&format!("{path}.alternatives"), "rules of alternatives", expected);
         }
         let nodes = nodes(ctx, &path, raw, cluster, topology);
@@ -275,13 +288,7 @@ fn api_clients(
             timeout: raw.timeout.map(|span| span.0),
             limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst }),
             balancer: balancers[k],
-            alternatives: match raw.alternatives {
-                Some(ClientAlternatives::None) => None,
-                Some(ClientAlternatives::Text) => Some(Alternatives::Text),
-                Some(ClientAlternatives::Code) => Some(Alternatives::Code),
-                Some(ClientAlternatives::Configured) => Some(Alternatives::Configured),
-                None => access.alternatives,
-            },
+            alternatives: allowed(raw.dialer, raw.alternatives.map_or(access.alternatives, ClientAlternatives::way)),
             in_cluster_network: raw.in_cluster_network,
         });
     }

@@ -151,9 +151,29 @@ fn add_clients(file: &mut Value, number: u64, length: u64) {
     if dice.percent(20) {
         file["clusters"][0]["api_access"]["endpoints"] = json!(dice.pick(&["text", "code"]));
     }
+    add_dialers(&mut file["clusters"][0], number);
     if advertises && dice.percent(20) {
         let host = format!("{}-control-plane-0", text(&file["clusters"][0]["name"]));
         file["clusters"][0]["api_access"]["not_advertising"] = json!([host]);
+    }
+}
+
+/// Clients that read the addresses of API servers themselves, and dialers that some have already.
+fn add_dialers(cluster: &mut Value, number: u64) {
+    let mut dice = Dice::new("dialers", number);
+    let ways = ["custom_dialer", "in_memory_dns"];
+    if cluster["api_access"].get("alternatives").is_none() && dice.percent(50) {
+        cluster["api_access"]["alternatives"] = json!(dice.pick(&ways));
+        if dice.percent(60) {
+            cluster["api_access"]["kubelet_dialer"] = json!(dice.pick(&["none", "wrapped", "exclusive"]));
+        }
+    }
+    for client in cluster["api_clients"].as_array_mut().into_iter().flatten() {
+        if dice.percent(30) {
+            client["alternatives"] = json!(dice.pick(&ways));
+        } else if dice.percent(20) {
+            client["dialer"] = json!("exclusive");
+        }
     }
 }
 

@@ -175,13 +175,17 @@ pub(super) fn client(cluster: KubeClusterId, id: ApiClient, scenario: &Scenario,
                 format!("through {balancer_name}, its node {}", text::node_of_balancer(scenario, client.origin, node))
             }
             (None, Some(RequestTarget::Alternative(_))) => format!("straight to an alternative, without {balancer_name}"),
+            (None, Some(RequestTarget::Server(_))) => format!("straight: its dialer knows the address, without {balancer_name}"),
+            (None, _) if client.addresses.as_ref().is_some_and(|own| !own.servers.is_empty()) => {
+                format!("straight: the DNS in its process has the address, without {balancer_name}")
+            }
             (None, _) => format!("straight: packets to {balancer_name} stay on the host"),
         };
         facts.push(("way", way, ""));
     }
     match client.request {
         None => facts.push(("request", "waits to dial again".to_owned(), "")),
-        Some(RequestTarget::Origin) => {
+        Some(RequestTarget::Origin | RequestTarget::Server(_)) => {
             facts.push(("request", format!("as it is, to the original host {balancer_name}"), ""));
         }
         Some(RequestTarget::Alternative(key)) => facts.extend(rewritten(server(key))),
@@ -190,7 +194,11 @@ pub(super) fn client(cluster: KubeClusterId, id: ApiClient, scenario: &Scenario,
         let (words, tone) = alternative_words(alternative, client, view.at);
         facts.push(("alternative", format!("{}: {words}", server(alternative.server)), tone));
     }
-    if client.alternatives.is_empty() {
+    if let Some(own) = &client.addresses {
+        let names: Vec<String> = own.servers.iter().map(|key| server(*key)).collect();
+        let known = if names.is_empty() { "none: the original host is dialled".to_owned() } else { names.join(", ") };
+        facts.push((if own.is_resolver { "in-memory DNS" } else { "custom dialer" }, known, ""));
+    } else if client.alternatives.is_empty() {
         let why = if client.uses_alternatives { "none known" } else { "it uses none" };
         facts.push(("alternatives", why.to_owned(), ""));
     }
@@ -275,6 +283,26 @@ mod tests {
     }
 
     #[test]
+    fn client_that_reads_addresses_says_which_and_how_it_uses_them() {
+        let (scenario, view) = at("lb-custom-dialer", 400);
+        let scheduler = |cluster: u16| {
+            let access = access::of_cluster(&view, KubeClusterId(cluster)).expect("it has a balancer");
+            let component = access.clients.iter().find(|client| matches!(client.client, ApiClient::Candidate(..)));
+            client(KubeClusterId(cluster), component.expect("there are some").client, &scenario, &view)
+        };
+        for (cluster, name, way) in [
+            (2, "custom dialer", "straight: its dialer knows the address, without lb-custom-dialer"),
+            (3, "in-memory DNS", "straight: the DNS in its process has the address, without lb-in-memory-dns"),
+        ] {
+            let facts = scheduler(cluster);
+            assert_eq!(values(&facts, "way"), [way]);
+            assert_eq!(values(&facts, name)[0].split(", ").count(), 3, "{facts:?}");
+            assert!(values(&facts, "request")[0].starts_with("as it is"), "{facts:?}");
+            assert!(values(&facts, "alternatives").is_empty(), "{facts:?}");
+        }
+    }
+
+    #[test]
     fn alternatives_are_in_use_blocked_or_free() {
         let of = |block: Block, is_last: bool, is_local: bool| {
             let alternative = AlternativeView { server: 0, is_local, is_last, block };
@@ -287,6 +315,7 @@ mod tests {
                 request: None,
                 alternatives: vec![alternative],
                 uses_alternatives: true,
+                addresses: None,
             };
             alternative_words(&alternative, &client, Time::ZERO + Duration::from_secs(105)).0
         };

@@ -1,0 +1,104 @@
+//! What a client dials: the load balancer, or addresses of API servers that it has read itself.
+
+use super::{Address, Client, Dial};
+use crate::address_book::{AddressBook, Lookup};
+use crate::alt_svc::client::Attempt;
+use crate::connection::{ClientCtx, Connection};
+use crate::dial::DIAL;
+use crate::reply::Reply;
+use zonefall_kernel::periodic::Periodic;
+use zonefall_kernel::time::{Duration, Time};
+
+/// An address that is dialled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hop {
+    /// A node of the balancer.
+    Node(u16),
+    /// A server, by its key.
+    Server(u32),
+}
+
+impl Client {
+    /// It connects for its next request.
+    pub(super) fn reconnect(&mut self, ctx: &ClientCtx<'_>) {
+        self.left.clear();
+        let Some(book) = self.book.clone().filter(|book| !book.known().is_empty()) else {
+            let attempt = self.choose(ctx);
+            return self.dial(attempt, ctx);
+        };
+        let mut draw = self.draw();
+        let host = self.host;
+        let mut order = book.order(|key| ctx.balancer.host(key) == Some(host), &mut draw);
+        order.reverse();
+        match book.lookup() {
+            Lookup::CustomDialer => {
+                self.left = std::iter::once(Address::Origin).chain(order.into_iter().map(Address::Server)).collect();
+                self.dial_next_of_dialer(ctx);
+            }
+            Lookup::InMemoryDns => {
+                let deadline = ctx.now + DIAL + self.jitter;
+                let (attempt, left) = (ORIGIN, order.into_iter().map(Hop::Server).collect());
+                self.dial_next(Dial { attempt, left, since: ctx.now, until: deadline, deadline }, ctx);
+            }
+        }
+    }
+
+    /// A custom dialer dials the next of its addresses; whether there is one.
+    pub(super) fn dial_next_of_dialer(&mut self, ctx: &ClientCtx<'_>) -> bool {
+        let next = self.left.pop();
+        if let Some(to) = next {
+            self.dial(Attempt { to, is_alternative: false }, ctx);
+        }
+        next.is_some()
+    }
+
+    /// A reply to the address that is dialled at present.
+    pub(super) fn dial_address(&mut self, dial: &Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
+        match (dial.attempt.to, dial.left.last().copied()) {
+            (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => ctx.dial_server(self.host, key),
+            (Address::Origin, Some(Hop::Node(node))) => {
+                let mut draw = self.draw();
+                ctx.dial_node(self.host, node, &mut draw)
+            }
+            (Address::Origin, None) => ctx.dial_without_addresses(self.host),
+        }
+    }
+
+    /// An open connection leads to a server: the endpoints are read if it is time. Returns whether a resolver has read them for the first
+    /// time, and its client leaves that connection.
+    pub(super) fn read_endpoints(&mut self, connection: Connection, ctx: &ClientCtx<'_>) -> bool {
+        let Some(book) = self.book.as_mut().filter(|book| book.reads_at(ctx.now)) else { return false };
+        let answers = ctx.servers[&connection.server].view.answers;
+        book.read(answers.then_some(ctx.endpoints))
+    }
+
+    /// A dial has succeeded. Returns whether its connection only served to read the endpoints.
+    pub(super) fn first_read_moves_it(&mut self, attempt: Attempt<Address>, connection: Connection, ctx: &ClientCtx<'_>) -> bool {
+        self.left.clear();
+        let Some(book) = &mut self.book else { return false };
+        book.connected(if let Address::Server(key) = attempt.to { Some(key) } else { None });
+        self.read_endpoints(connection, ctx)
+    }
+
+    /// It reads addresses of API servers itself. `long_ago`: it has done so for long.
+    pub(crate) fn reads_addresses(&mut self, lookup: Lookup, long_ago: bool, now: Time) {
+        let period = lookup.period();
+        let first = if long_ago { Duration::from_nanos(self.draw().below(period.as_nanos())) } else { period };
+        self.book = Some(AddressBook::new(lookup, Periodic::new(now + first + self.jitter, period)));
+    }
+
+    /// The addresses that it has read itself.
+    pub(crate) const fn book(&self) -> Option<&AddressBook> {
+        self.book.as_ref()
+    }
+
+    /// It has been running for long, and has read the endpoints in this way.
+    pub(super) fn has_read_endpoints(&mut self, lookup: Lookup, ctx: &ClientCtx<'_>) {
+        if let Some(book) = self.book.as_mut().filter(|book| book.lookup() == lookup) {
+            book.read_long_ago(ctx.endpoints);
+        }
+    }
+}
+
+/// An attempt to reach the original host.
+pub(super) const ORIGIN: Attempt<Address> = Attempt { to: Address::Origin, is_alternative: false };
