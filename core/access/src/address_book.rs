@@ -120,9 +120,14 @@ impl AddressBook {
         self.is_starting = false;
         let since = *self.failing_since.get_or_insert(now);
         if self.lookup == Lookup::InMemoryDns && since + STALE < now {
-            self.known.clear();
-            self.failing_since = None;
+            self.forget();
         }
+    }
+
+    /// It forgets the addresses: the original host is resolved as usual.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
+        self.failing_since = None;
     }
 
     /// When it reads the endpoints next, while it is connected to a server that etcd answers. Reads that find what is known are no events

@@ -11,12 +11,13 @@
 //! as a network error: the client turns to the next alternative at once.
 
 mod dials;
+mod due;
 
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
-use crate::dial::{DIAL, dial_share, is_syn, next_syn};
+use crate::dial::{DIAL, dial_share, is_syn};
 use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::requests::Link;
@@ -229,6 +230,16 @@ impl Client {
         }
     }
 
+    /// Whether its requests go to an alternative.
+    pub(crate) fn is_at_alternative(&self) -> bool {
+        self.attempt().is_some_and(|attempt| attempt.is_alternative)
+    }
+
+    /// Whether it has moved so often at this moment that it stays where it is until its next request.
+    pub(crate) fn goes_to_and_fro(&self, now: Time) -> bool {
+        self.moves == (now, MOST_MOVES)
+    }
+
     /// Number of addresses that are left, while it dials.
     #[cfg(test)]
     pub(crate) const fn addresses_left(&self) -> Option<usize> {
@@ -249,6 +260,11 @@ impl Client {
     pub(crate) fn settle(&mut self, ctx: &ClientCtx<'_>) {
         self.has_read_endpoints(Lookup::InMemoryDns, ctx);
         self.settle_connection(ctx);
+        if !matches!(self.state, State::Open { .. }) && self.forget_addresses() {
+            // None of the addresses has answered for long.
+            self.settle_connection(ctx);
+            self.has_read_endpoints(Lookup::InMemoryDns, ctx);
+        }
         // What its dialer has read since it connected has not moved it.
         self.has_read_endpoints(Lookup::CustomDialer, ctx);
     }
@@ -268,13 +284,15 @@ impl Client {
     pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
         self.is_graceful = false;
         match &self.state {
-            State::Open { attempt, connection, advertises, .. } => {
-                let (attempt, connection, advertises) = (*attempt, *connection, *advertises);
+            State::Open { attempt, connection, wait, advertises, .. } => {
+                let (attempt, connection, wait, advertises) = (*attempt, *connection, *wait, *advertises);
                 let is_over = self.goes_away.is_some_and(|at| at <= ctx.now);
                 match ctx.state(self.host, connection) {
                     Reply::Accepted(way) if !is_over => {
+                        // To read is no occasion to look at the balancer's queue: under fast-forward not all reads are events.
+                        let wait = if self.reads_now(ctx.now) { wait } else { ctx.wait(connection) };
                         self.read_endpoints(connection, ctx);
-                        self.connected(attempt, connection, way, ctx);
+                        self.connected(attempt, connection, (way, wait), ctx);
                     }
                     reply @ (Reply::Accepted(_) | Reply::Refused | Reply::WrongCertificate) => {
                         self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
@@ -287,7 +305,7 @@ impl Client {
             State::Silent { attempt, connection, until, expired } => {
                 let (attempt, connection, until, expired) = (*attempt, *connection, *until, *expired);
                 match ctx.state(self.host, connection) {
-                    Reply::Accepted(way) => self.connected(attempt, connection, way, ctx),
+                    Reply::Accepted(way) => self.connected(attempt, connection, (way, ctx.wait(connection)), ctx),
                     Reply::Refused | Reply::WrongCertificate => self.reconnect(ctx),
                     Reply::Silence if until <= ctx.now => self.fail(attempt, expired, ctx),
                     Reply::Silence => {}
@@ -306,10 +324,16 @@ impl Client {
     }
 
     /// Its connection is open. Every response lists alternatives; the next request may go to one of them.
-    fn connected(&mut self, attempt: Attempt<Address>, connection: Connection, way: Duration, ctx: &ClientCtx<'_>) {
+    fn connected(
+        &mut self,
+        attempt: Attempt<Address>,
+        connection: Connection,
+        (way, wait): (Duration, Duration),
+        ctx: &ClientCtx<'_>,
+    ) {
         let server = &ctx.servers[&connection.server];
         let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
-        let (wait, answers, advertises) = (ctx.wait(connection), server.view.answers, !listed.is_empty());
+        let (answers, advertises) = (server.view.answers, !listed.is_empty());
         self.state = State::Open { attempt, connection, way, wait, answers, advertises };
         self.failures = 0;
         let Some(selector) = self.selector.as_mut().filter(|_| !self.is_cold) else { return };
@@ -319,7 +343,7 @@ impl Client {
         if self.moves.0 != ctx.now {
             self.moves = (ctx.now, 0);
         }
-        if self.moves.1 == MOST_MOVES {
+        if self.goes_to_and_fro(ctx.now) {
             return;
         }
         let next = self.choose(ctx);
@@ -374,7 +398,7 @@ impl Client {
                     self.is_cold = self.learns_from_answers && !attempt.is_alternative;
                     let mean = self.timings.goaway;
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
-                    self.connected(attempt, connection, way, ctx);
+                    self.connected(attempt, connection, (way, ctx.wait(connection)), ctx);
                 }
                 Reply::Refused | Reply::WrongCertificate | Reply::Silence => self.fail(attempt, false, ctx),
             },
@@ -455,33 +479,6 @@ impl Client {
     /// Whether the requests that are in flight are answered though the connection has been closed with the last update.
     pub(crate) const fn is_graceful(&self) -> bool {
         self.is_graceful
-    }
-
-    /// When its next timer fires.
-    pub(crate) fn next_due(&self, ctx: &ClientCtx<'_>) -> Option<Time> {
-        let now = ctx.now;
-        // A connection that was silent at that time is closed once packets pass again.
-        let goes_away = self.goes_away.filter(|_| matches!(self.state, State::Open { .. })).map(|at| at.max(now));
-        let reads = self.book.as_ref().filter(|_| matches!(self.state, State::Open { answers: true, .. }));
-        let read = reads.and_then(|book| book.next_read(ctx.endpoints, ctx.stepping, now));
-        self.next_step(now).into_iter().chain(goes_away).chain(read).min()
-    }
-
-    /// The same, but for connections that servers close.
-    fn next_step(&self, now: Time) -> Option<Time> {
-        match &self.state {
-            State::Open { .. } if self.moves == (now, MOST_MOVES) => Some(now + self.timings.period + self.jitter),
-            State::Open { attempt, advertises: false, .. } if attempt.is_alternative => {
-                let expires = self.selector.as_ref().and_then(Selector::expires);
-                expires.map(|at| at + self.jitter).filter(|at| *at > now)
-            }
-            State::Open { attempt, .. } => {
-                let free = self.selector.as_ref().filter(|_| !attempt.is_alternative)?.alternatives().next_free();
-                free.map(|at| at + self.jitter).filter(|at| *at > now)
-            }
-            State::Silent { until, .. } | State::Waits(until) => Some(*until),
-            State::Dials(dial) => Some(next_syn(dial.since + self.jitter, now).map_or(dial.until, |syn| syn.min(dial.until))),
-        }
     }
 }
 

@@ -431,12 +431,18 @@ impl ClusterAccess {
         let mut due = None;
         if let Some((spec, requests)) = further {
             let link = client.link();
-            requests.update(spec, (link, client.is_graceful()), balancer.queues_mut(), ctx.now, &mut |result, after| {
-                if result == RequestResult::Answered {
-                    client.answered();
-                }
-                ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
-            });
+            requests.update(
+                spec,
+                (link, client.is_at_alternative(), client.is_graceful()),
+                balancer.queues_mut(),
+                ctx.now,
+                &mut |result, after| {
+                    if result == RequestResult::Answered {
+                        client.answered();
+                    }
+                    ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
+                },
+            );
             if requests.is_done(spec) {
                 ctx.out.record((*cluster, AccessRecord::Done(id)));
                 self.done.insert(id);

@@ -16,7 +16,7 @@ use crate::queue::{Position, Queue};
 use crate::record::RequestResult;
 use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_scenario::access::{Alternatives, ApiClientSpec, RateLimit, ResponseSizes};
+use zonefall_scenario::access::{ApiClientSpec, RateLimit, ResponseSizes};
 
 /// The connection of the process at present.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,8 @@ pub(crate) struct Requests {
     /// Requests sent over `connection`, in order.
     sent: VecDeque<Sent>,
     connection: Option<Connection>,
+    /// That connection leads to an alternative.
+    is_alternative: bool,
     failures: u32,
 }
 
@@ -91,6 +93,7 @@ impl Requests {
             changes: 0,
             sent: VecDeque::new(),
             connection: None,
+            is_alternative: false,
             failures: 0,
         };
         new.next = now + new.gap(spec);
@@ -134,11 +137,11 @@ impl Requests {
         self.waiting.len() + self.sent.len()
     }
 
-    /// Moves on to `now`. `is_graceful`: the connection before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
+    /// Moves on to `now`. `is_alternative`: the connection leads to an alternative. `is_graceful`: the one before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
     pub(crate) fn update(
         &mut self,
         spec: &ApiClientSpec,
-        (link, is_graceful): (Link, bool),
+        (link, is_alternative, is_graceful): (Link, bool, bool),
         queues: &mut [Queue],
         now: Time,
         over: &mut dyn FnMut(RequestResult, Duration),
@@ -151,7 +154,7 @@ impl Requests {
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.time().is_some_and(|at| at <= now)) {
             end(sent.request, sent.result);
         }
-        self.follow(spec, (link, is_graceful), now, &mut end);
+        self.follow((link, is_alternative, is_graceful), now, &mut end);
         if let Some(timeout) = spec.timeout {
             // Both are in the order in which requests were made.
             let is_late = |request: &Request| request.made + timeout <= now;
@@ -199,8 +202,7 @@ impl Requests {
     /// What becomes of requests where the connection has changed.
     fn follow(
         &mut self,
-        spec: &ApiClientSpec,
-        (link, is_graceful): (Link, bool),
+        (link, is_alternative, is_graceful): (Link, bool, bool),
         now: Time,
         end: &mut dyn FnMut(Request, RequestResult),
     ) {
@@ -210,10 +212,11 @@ impl Requests {
         };
         if connection != self.connection {
             self.connection = connection;
+            let was_alternative = std::mem::replace(&mut self.is_alternative, is_alternative);
             // What a server still answers goes on beside the new connection.
             let lost = if is_graceful { VecDeque::new() } else { std::mem::take(&mut self.sent) };
             for sent in lost.into_iter().rev() {
-                if spec.alternatives.is_some_and(Alternatives::resends) {
+                if was_alternative {
                     self.waiting.push_front(sent.request);
                     self.admitted += 1;
                 } else {

@@ -131,7 +131,7 @@ pub enum EndpointRules {
 }
 
 /// Ways to API servers beside the load balancer (Resilient Control Plane Networking): alternative services, and two that the document
-/// names and rejects (section Alternatives).
+/// lists and does not propose (section Alternatives).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Alternatives {
@@ -154,11 +154,6 @@ impl Alternatives {
     /// Whether API servers advertise them.
     pub const fn are_advertised(self) -> bool {
         matches!(self, Self::Text | Self::Code)
-    }
-
-    /// Whether clients send a request again whose connection to an alternative was lost. Dialers and resolvers open connections alone.
-    pub const fn resends(self) -> bool {
-        matches!(self, Self::Text | Self::Code | Self::Configured)
     }
 }
 

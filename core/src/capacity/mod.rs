@@ -45,7 +45,8 @@ pub const SCHEMA: &str = "zonefall.capacity/3";
 /// Version of [`NodesPlan`] as JSON.
 pub const SCHEMA_OF_NODES: &str = "zonefall.capacity.nodes/1";
 
-/// Whether a pod of a cluster waits, as a run stands, that a further machine would take in a zone other than the lost one.
+/// Whether a pod of a cluster waits, as a run stands, that a further machine would take in a zone other than the lost one. (For tests.)
+#[doc(hidden)]
 pub fn is_short(run: &Simulation, cluster: KubeClusterId, lost: Option<ZoneId>) -> bool {
     trial::Trial::of(run.clone(), cluster, lost).is_short()
 }

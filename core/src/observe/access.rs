@@ -16,7 +16,7 @@ use crate::observe::client_requests::ClientRequests;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{AccessReport, ClientOutageReport, ClientRequestsReport, length, seconds};
-use crate::scenario::access::Loopback;
+use crate::scenario::access::{Alternatives, Loopback};
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
 
 /// The most outages that are listed one by one, for each kind of client.
@@ -147,9 +147,8 @@ impl Access {
         if let ApiClient::Further(id, _) = client
             && !spec.api_clients[id].in_cluster_network
             && had == ConnectionState::None
-            && let Some(way) = spec.api_clients[id].alternatives
+            && let Some(to) = spec.api_clients[id].alternatives.and_then(first_dialled)
         {
-            let to = if way.resends() { "alternative services" } else { "API servers" };
             return Some(format!("packets from outside the cluster network to {to} vanish"));
         }
         // Of a balancer on each node only the process on the client's own.
@@ -451,4 +450,13 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
         }
     };
     format!("{}: {text}", cluster.name)
+}
+
+/// What a client that starts dials beside the load balancer; `None`: nothing.
+const fn first_dialled(way: Alternatives) -> Option<&'static str> {
+    match way {
+        Alternatives::Text | Alternatives::Code | Alternatives::Configured => Some("alternative services"),
+        Alternatives::InMemoryDns => Some("API servers"),
+        Alternatives::CustomDialer => None,
+    }
 }

@@ -62,7 +62,7 @@ fn hosted(dice: &mut Dice) -> Value {
     ]})
 }
 
-/// The file with so many more shoots of each failure tolerance, as a user would write it.
+/// The file with a number of further shoots of each failure tolerance, as a user would write it.
 fn with(file: &Value, more: &[(&str, u32)]) -> Value {
     let mut file = file.clone();
     let reference = file["capacity"]["shoot"].take();
@@ -80,7 +80,7 @@ fn with(file: &Value, more: &[(&str, u32)]) -> Value {
     file
 }
 
-/// The same with so many nodes.
+/// The same with this number of nodes.
 fn of_nodes(file: &Value, nodes: u32) -> Value {
     let mut file = file.clone();
     let pool = &mut file["seeds"][0]["pools"][0];

@@ -1,5 +1,7 @@
 //! What a client dials: the load balancer, or addresses of API servers that it has read itself.
 
+#[cfg(test)]
+use super::State;
 use super::{Address, Client, Dial};
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::client::Attempt;
@@ -72,6 +74,11 @@ impl Client {
         book.read(answers.then_some(ctx.endpoints))
     }
 
+    /// Whether the endpoints are read now.
+    pub(super) fn reads_now(&self, now: Time) -> bool {
+        self.book.as_ref().is_some_and(|book| book.reads_at(now))
+    }
+
     /// A dial has succeeded. Returns whether its connection only served to read the endpoints.
     pub(super) fn first_read_moves_it(&mut self, attempt: Attempt<Address>, connection: Connection, ctx: &ClientCtx<'_>) -> bool {
         self.left.clear();
@@ -90,6 +97,27 @@ impl Client {
     /// The addresses that it has read itself.
     pub(crate) const fn book(&self) -> Option<&AddressBook> {
         self.book.as_ref()
+    }
+
+    /// A resolver forgets its addresses; whether the client has one.
+    pub(super) fn forget_addresses(&mut self) -> bool {
+        let book = self.book.as_mut().filter(|book| book.lookup() == Lookup::InMemoryDns);
+        book.map(AddressBook::forget).is_some()
+    }
+
+    /// Server that it dials or is connected to straight.
+    #[cfg(test)]
+    pub(crate) fn dialled_server(&self) -> Option<u32> {
+        match &self.state {
+            State::Open { connection, .. } | State::Silent { connection, .. } => {
+                connection.through.is_none().then_some(connection.server)
+            }
+            State::Dials(Dial { attempt, left, .. }) => match (attempt.to, left.last().copied()) {
+                (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => Some(key),
+                (Address::Origin, _) => None,
+            },
+            State::Waits(_) => None,
+        }
     }
 
     /// It has been running for long, and has read the endpoints in this way.

@@ -7,7 +7,7 @@ use proptest::sample::select;
 
 use super::requests::{count, over};
 use super::{Change, balancers, changes, happen};
-use crate::client::{Address, Client};
+use crate::client::Client;
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::testing::{Bench, at, scenario_with};
 use zonefall_kernel::periodic::Stepping;
@@ -81,7 +81,7 @@ fn resolver_prefers_the_server_on_its_host_and_a_dialer_the_last_one() {
         |bench: &Bench| -> Vec<_> { bench.clients().map(|(_, client)| client.connection_state().other_end()).collect() };
     let first = servers(&dialers);
     assert!(dialers.clients().all(|(_, client)| is_straight(client)));
-    // Its kernel refuses the address of a process that has just started anew, and the dialer is back with the next back-off.
+    // Its kernel refuses the address of a process that has just been replaced, and the dialer is back with the next back-off.
     for key in 0..3 {
         dialers.view.servers.retain(|server| server.key != key);
         dialers.view.servers.push(Bench::server(&dialers.scenario, key));
@@ -207,9 +207,9 @@ fn dialled_and_told(bench: &Bench, all: &mut BTreeMap<ApiClient, [Vec<u32>; 2]>)
     for (id, client) in bench.clients() {
         let [dialled, told] = all.entry(id).or_default();
         told.extend(client.book().expect("it reads addresses").known());
-        if let Some(Address::Server(key)) = client.attempt().map(|attempt| attempt.to) {
-            dialled.push(key);
-        }
+        // What stays on its host was not dialled by its address.
+        let on_host = |key: &u32| bench.view.servers.iter().any(|server| server.key == *key && server.host == client.host());
+        dialled.extend(client.dialled_server().filter(|key| !on_host(key)));
         assert!(dialled.iter().all(|key| told.contains(key)), "{id:?} dials what nobody told it: {client:?}");
     }
 }
@@ -258,4 +258,14 @@ proptest! {
         prop_assert!(plain.len() > 50);
         prop_assert_eq!(records(way), plain);
     }
+}
+
+#[test]
+fn resolver_outside_the_cluster_network_that_has_been_running_for_long_is_connected_through_the_balancer() {
+    let outside = r#"[{"name": "outside", "rate": "1/s", "alternatives": "in_memory_dns", "in_cluster_network": false}]"#;
+    let mut bench = bench("null", outside);
+    bench.run(Duration::from_secs(1));
+    let mut states = bench.access.requests.keys().map(|id| bench.access.connection_state(*id));
+    assert!(states.all(|state| matches!(state, ConnectionState::Open { through: true, .. })));
+    assert!(!bench.access.requests.is_empty());
 }

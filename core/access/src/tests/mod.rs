@@ -180,8 +180,10 @@ fn follow_document(bench: &Bench, known: &mut BTreeMap<ApiClient, Before>) {
         };
         let has_moved = before.as_ref().is_none_or(|before| before.attempt != attempt);
         let fresh = if hears(bench, connection) || has_moved && (0..3).any(sends_it) { Some(now) } else { heard };
+        // One that goes to and fro between servers that list each other stays with either.
         if let Some(Attempt { to: to @ Address::Server(_), is_alternative: true }) = attempt
             && has_moved
+            && !client.goes_to_and_fro(now)
         {
             let entries = listed(client);
             let entry = entries.iter().find(|entry| entry.authority == to);

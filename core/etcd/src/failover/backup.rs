@@ -142,8 +142,8 @@ impl EtcdCluster {
         }
         let bytes = bucket.bytes_after(has);
         bucket.applying = Some(Applying { by, since: ctx.now, bytes, last });
-        // A delta snapshot may hold no bytes. Were it applied at once, one that is begun as the bucket is reached again would not count and
-        // begin anew, for ever.
+        // A delta snapshot may hold no bytes. If it took no time, one that begins at the moment at which the bucket is reached again would
+        // not count, and begin again at that moment, for ever.
         let takes = Duration::of_transfer(bytes, bucket.spec.restore_bytes_per_s).max(Duration::from_nanos(1));
         let due = ctx.now + takes;
         self.arm(PassiveTimer::Applied, due, ctx);

@@ -121,11 +121,12 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(extend("x-default" = "none: the load balancer alone", "x-source" = "kubernetes: no API server lists any"))]
     pub alternatives: Option<Alternatives>,
-    /// Custom dialer that kubelets have already, with which they close all connections at once.
+    /// Custom dialer that kubelets have already: they close their connections with it when their client certificate changes. (Neither
+    /// that is simulated, nor that they close them when renewals of their node's lease fail.)
     #[serde(default)]
     #[schemars(extend(
         "x-default" = "wrapped",
-        "x-source" = "kubernetes `cmd/kubelet/app/server.go`, updateDialer; aojea/client-go-multidialer, README"
+        "x-source" = "kubernetes `pkg/kubelet/certificate/transport.go`; aojea/client-go-multidialer, README"
     ))]
     pub kubelet_dialer: Option<OwnDialer>,
     /// Which API servers the Service `kubernetes` lists, and so API servers advertise.

@@ -212,6 +212,7 @@ fn group_row(deployment: &MachineDeployment, group: &Group, scenario: &Scenario)
 }
 
 fn scan_row(at: Time, groups: &[Option<NodeGroupScan>]) -> NodePoolScanReport {
+    debug_assert!(groups.iter().all(Option::is_some), "a scan tells of all groups of a pool");
     let groups: Vec<NodeGroupScanReport> = groups
         .iter()
         .flatten()

@@ -176,7 +176,7 @@ pub(super) fn client(cluster: KubeClusterId, id: ApiClient, scenario: &Scenario,
             }
             (None, Some(RequestTarget::Alternative(_))) => format!("straight to an alternative, without {balancer_name}"),
             (None, Some(RequestTarget::Server(_))) => format!("straight: its dialer knows the address, without {balancer_name}"),
-            (None, _) if client.addresses.as_ref().is_some_and(|own| !own.servers.is_empty()) => {
+            (None, _) if client.addresses.as_ref().is_some_and(|own| own.is_resolver && !own.servers.is_empty()) => {
                 format!("straight: the DNS in its process has the address, without {balancer_name}")
             }
             (None, _) => format!("straight: packets to {balancer_name} stay on the host"),

@@ -14,8 +14,8 @@ use crate::view::timeline::axis::{Axis, Range};
 
 /// Pools that are listed.
 const MOST_POOLS: usize = 200;
-/// Scans of a pool that are listed.
-const MOST_SCANS: usize = 200;
+/// Scans and back-offs of a pool that are listed.
+const MOST_ROWS: usize = 200;
 /// Height of a group: its words, its nodes.
 const ROW: f64 = 44.0;
 const AREA: f64 = 24.0;
@@ -36,11 +36,12 @@ pub(crate) struct NodeGroupsProps {
 pub(crate) fn NodeGroups(props: &NodeGroupsProps) -> Html {
     let NodeGroupsProps { report, at, range, .. } = props;
     let chosen = use_state_eq(|| 0);
-    let Some(of) = report.node_pools.get(*chosen).or(report.node_pools.first()) else {
+    let is = if *chosen < report.node_pools.len() { *chosen } else { 0 };
+    let Some(of) = report.node_pools.get(is) else {
         return html! { <p class="quiet nothing">{ "No node groups yet." }</p> };
     };
     let row = |(place, of): (usize, &NodePoolReport)| {
-        let (set, current) = (chosen.setter(), place == *chosen);
+        let (set, current) = (chosen.setter(), place == is);
         let onclick = move |_: MouseEvent| set.set(place);
         let beyond = if of.exceeded_by > 0 {
             html! { <td class="number bad">{ format!("✕ {} for {}", of.exceeded_by, length(of.exceeded_s)) }</td> }
@@ -56,7 +57,7 @@ pub(crate) fn NodeGroups(props: &NodeGroupsProps) -> Html {
             </tr>
         }
     };
-    let heads = ["Pool", "Nodes", "Beyond maximum", "Mean skew"];
+    let heads = ["Pool", "Nodes at the end", "Beyond maximum", "Mean skew"];
     let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
     let rows = {
         let (of, end_s) = (of.clone(), report.simulated_s);
@@ -129,7 +130,7 @@ fn drawing(of: &NodePoolReport, end_s: f64, axis: &Axis) -> Html {
     let top = |row: usize| HEAD + row as f64 * ROW;
     let shape = |class: &'static str, steps: &[(f64, i64)], row: usize| html! { <path {class} d={area(steps, unit, axis, top(row) + ROW - 4.0)} /> };
     let lane = |(k, group): (usize, &NodeGroupReport)| {
-        let figure = |of_group: fn(&NodeGroupScanReport) -> u32| over_time(of, end_s, |groups| of_group(&groups[k]));
+        let figure = |of_group: fn(&NodeGroupScanReport) -> u32| over_time(of, end_s, |groups| groups.get(k).map_or(0, of_group));
         let back_off = |back_off: &BackOffReport| {
             let (from, to) = (back_off.from_s, back_off.from_s + back_off.duration_s);
             let (y, height) = (px(top(k) + ROW - 4.0 - AREA), px(AREA));
@@ -144,7 +145,7 @@ fn drawing(of: &NodePoolReport, end_s: f64, axis: &Axis) -> Html {
                 { for group.back_offs.iter().filter_map(back_off) }
                 { shape("target", &figure(|group| group.target), k) }
                 { shape("maximum", &figure(|group| group.maximum), k) }
-                <text x={px(axis.left)} y={px(top(k) + 12.0)}>{ format!("{}: {} nodes", group.zone, group.launched) }</text>
+                <text x={px(axis.left)} y={px(top(k) + 12.0)}>{ format!("{}: {} nodes at the end", group.zone, group.launched) }</text>
             </>
         }
     };
@@ -174,7 +175,7 @@ fn groups(of: &NodePoolReport) -> Html {
     html! {
         <table>
             <caption>{ "Node groups, with their shares of the pool's limits" }</caption>
-            <thead><tr><th scope="col">{ "Zone" }</th><th scope="col">{ "Machine deployment" }</th><th scope="col" class="number">{ "Minimum" }</th><th scope="col" class="number">{ "Maximum" }</th><th scope="col" class="number">{ "Nodes" }</th></tr></thead>
+            <thead><tr><th scope="col">{ "Zone" }</th><th scope="col">{ "Machine deployment" }</th><th scope="col" class="number">{ "Minimum" }</th><th scope="col" class="number">{ "Maximum" }</th><th scope="col" class="number">{ "Nodes at the end" }</th></tr></thead>
             <tbody>{ for of.groups.iter().map(row) }</tbody>
         </table>
     }
@@ -195,26 +196,30 @@ fn back_offs(of: &NodePoolReport, props: &NodeGroupsProps) -> Html {
     let row = |(zone, one): &(&str, &BackOffReport)| {
         html! {
             <tr>
-                <td><button class="quiet" onclick={seek(one.from_s, props)}>{ clock(moment(one.from_s), 0) }</button></td>
+                <td><button class="quiet" onclick={seek(one.from_s, props)} aria-label={format!("Go to {}", clock(moment(one.from_s), 0))}>{ clock(moment(one.from_s), 0) }</button></td>
                 <td class="number">{ length(one.duration_s) }</td>
                 <td>{ *zone }</td>
                 <td>{ &one.why }</td>
             </tr>
         }
     };
+    let left_out = all.len().saturating_sub(MOST_ROWS) as u64;
     html! {
+        <>
         <table data-testid="back-offs">
             <caption>{ "Groups left alone after a failure (back-off)" }</caption>
             <thead><tr><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Zone" }</th><th scope="col">{ "Why" }</th></tr></thead>
-            <tbody>{ for all.iter().take(MOST_SCANS).map(row) }</tbody>
+            <tbody>{ for all.iter().take(MOST_ROWS).map(row) }</tbody>
         </table>
+        if left_out > 0 { <p class="quiet">{ format!("and {} more", count(left_out)) }</p> }
+        </>
     }
 }
 
 /// Scans that found a group changed; each is a way to its moment.
 fn scans(of: &NodePoolReport, props: &NodeGroupsProps) -> Html {
     let now = of.scans.partition_point(|scan| moment(scan.at_s) <= props.at);
-    let from = now.saturating_sub(MOST_SCANS / 2).min(of.scans.len().saturating_sub(MOST_SCANS));
+    let from = now.saturating_sub(MOST_ROWS / 2).min(of.scans.len().saturating_sub(MOST_ROWS));
     let cell = |group: &NodeGroupScanReport| {
         let NodeGroupScanReport { minimum, maximum, target, launched, why } = group;
         let wanted = if target == launched { String::new() } else { format!(", {target} wanted") };
@@ -223,18 +228,18 @@ fn scans(of: &NodePoolReport, props: &NodeGroupsProps) -> Html {
     let row = |(place, scan): (usize, &zonefall_core::report::NodePoolScanReport)| {
         html! {
             <tr class={(place + 1 == now).then_some("current")}>
-                <td><button class="quiet" onclick={seek(scan.at_s, props)} data-testid={format!("scan-{place}")}>{ clock(moment(scan.at_s), 0) }</button></td>
+                <td><button class="quiet" onclick={seek(scan.at_s, props)} aria-label={format!("Go to {}", clock(moment(scan.at_s), 0))} data-testid={format!("scan-{place}")}>{ clock(moment(scan.at_s), 0) }</button></td>
                 { for scan.groups.iter().map(cell) }
             </tr>
         }
     };
-    let left_out = of.scans_omitted + of.scans.len().saturating_sub(MOST_SCANS) as u64;
+    let left_out = of.scans_omitted + of.scans.len().saturating_sub(MOST_ROWS) as u64;
     html! {
         <>
             <table data-testid="scans">
                 <caption>{ "Scans that found another number or another reason: minimum:maximum:nodes of each group, and what the scan did with it" }</caption>
                 <thead><tr><th scope="col">{ "At" }</th>{ for of.groups.iter().map(|group| html! { <th scope="col">{ &group.zone }</th> }) }</tr></thead>
-                <tbody>{ for of.scans.iter().enumerate().skip(from).take(MOST_SCANS).map(row) }</tbody>
+                <tbody>{ for of.scans.iter().enumerate().skip(from).take(MOST_ROWS).map(row) }</tbody>
             </table>
             if left_out > 0 { <p class="quiet">{ format!("and {} more scans", count(left_out)) }</p> }
         </>
