@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::requests::{count, over};
-use super::{Change, balancers, changes, happen};
+use super::{Change, DIALER, RESOLVER, balancers, changes, happen};
 use crate::client::Client;
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::testing::{Bench, at, scenario_with};
@@ -15,10 +15,6 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
 use zonefall_scenario::ids::{BalancerId, FaultId};
 use zonefall_scenario::{Direction, Fault, LbDown};
-
-/// Ways of clusters whose kubelets have no dialer of their own.
-pub(super) const DIALER: &str = r#""custom_dialer", "kubelet_dialer": "none""#;
-pub(super) const RESOLVER: &str = r#""in_memory_dns", "kubelet_dialer": "none""#;
 
 const DOWN: Fault = Fault::LbDown(LbDown(BalancerId(0)));
 

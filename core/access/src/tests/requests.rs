@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{Change, addresses, balancers, changes, happen};
+use super::{Change, DIALER, RESOLVER, balancers, changes, happen};
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::testing::{Bench, at, scenario_with};
 use zonefall_kernel::periodic::Stepping;
@@ -39,7 +39,7 @@ proptest! {
     #[test]
     fn each_request_is_over_once_or_in_flight(
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
-        alternatives in select(vec!["null", "\"text\"", "\"code\"", addresses::DIALER, addresses::RESOLVER]),
+        alternatives in select(vec!["null", "\"text\"", "\"code\"", DIALER, RESOLVER]),
     ) {
         // A process that stops forgets its requests.
         let changes: Vec<(u64, Change)> = changes.into_iter().filter(|(_, change)| !matches!(change, Change::Client(_))).collect();
