@@ -32,6 +32,9 @@ pub struct ScaleDown {
     grown: Option<Time>,
     /// Nodes that were unneeded for long enough could not go with others: the next scan tries again.
     blocked: bool,
+    /// The last scan found other nodes unneeded than the one before. Those come first in the next one, which may therefore find others again,
+    /// though nothing else has changed.
+    reordered: bool,
     /// What the last scan found of each node that it may delete.
     verdicts: BTreeMap<NodeKey, ScaleDownVerdict>,
 }
@@ -45,7 +48,7 @@ impl ScaleDown {
     /// Too many nodes are unready: none is unneeded (`CleanUpUnneededNodes`).
     pub fn clear(&mut self) {
         self.unneeded.clear();
-        self.blocked = false;
+        (self.blocked, self.reordered) = (false, false);
     }
 
     /// Another process leads, who remembers nothing. What was found stays until its first scan finds something else.
@@ -158,6 +161,7 @@ impl ScaleDown {
             unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
             self.verdicts.insert(key, ScaleDownVerdict::Unneeded);
         }
+        self.reordered = !self.unneeded.keys().eq(unneeded.keys());
         self.unneeded = unneeded;
     }
 
@@ -168,7 +172,7 @@ impl ScaleDown {
 
     /// The next moment from which a scan may find something else.
     pub fn next(&self, options: &ScaleDownOptions, now: Time) -> Option<Time> {
-        if self.blocked {
+        if self.blocked || self.reordered {
             return Some(now);
         }
         let first = self.unneeded.values().map(|since| *since + options.unneeded_time.0).min()?;
