@@ -20,6 +20,8 @@ pub struct ScaleUpOption {
     pub group: MachineDeploymentId,
     /// How many.
     pub nodes: u32,
+    /// Pods that fit on them.
+    pub pods: u32,
     /// The part of their CPU and of their memory that the pods which need them do not request, summed.
     pub waste: f64,
 }
@@ -85,7 +87,7 @@ pub fn estimate(
     let before = assumed.nodes.len();
     let first = next(&assumed, store);
     let another = next_node(group, spec, store);
-    let mut packed = Resources::default();
+    let (mut packed, mut count) = (Resources::default(), 0);
     let mut hopeless = BTreeSet::new();
     let allocatable = &spec.machine_deployments[group].template.allocatable;
     let part = |pod: &Demand| {
@@ -110,6 +112,7 @@ pub fn estimate(
         if let Some(node) = node {
             assumed.put(*pod, node, spec);
             packed = packed.plus(&spec.workloads[pod.workload].requests);
+            count += 1;
         } else {
             hopeless.insert(*pod);
         }
@@ -117,7 +120,7 @@ pub fn estimate(
     let nodes = (assumed.nodes.len() - before) as u32;
     let unused = |packed: u64, each: u64| 1.0 - packed as f64 / (u64::from(nodes) * each) as f64;
     let waste = || unused(packed.cpu_milli, allocatable.cpu_milli) + unused(packed.memory, allocatable.memory);
-    (nodes > 0).then(|| ScaleUpOption { group, nodes, waste: waste() })
+    (nodes > 0).then(|| ScaleUpOption { group, nodes, pods: count, waste: waste() })
 }
 
 fn next(assumed: &Assumed, store: &Store) -> NodeKey {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  every 10 s: machines that got no node in 20 min are taken back --> their deployment is left alone for 5 min (10, 20, 30)
-//!              pods that no node suits, nor any that is coming --> more machines of the deployment that wastes least
+//!              pods that no node suits, nor any that is coming --> more machines of the deployment that the expander chooses
 //! ```
 //!
 //! A scan finds what the one before found unless something has changed or a deadline has passed: others are no events. With options of its
@@ -11,8 +11,11 @@
 
 pub mod backoff;
 pub mod balance;
+pub mod drainability;
 pub mod estimate;
+pub mod expander;
 pub mod group;
+pub mod quota;
 pub mod scale_down;
 pub mod scale_up;
 pub mod similar;
@@ -22,6 +25,7 @@ pub mod unregistered;
 use backoff::Backoff;
 use estimate::{unschedulable_pods, upcoming};
 use group::NodeGroup;
+use quota::Quota;
 use scale_down::ScaleDown;
 use scale_up::{Plan, ScaleUp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,13 +39,13 @@ use zonefall_kube::controller::placement::Demand;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::MachineId;
-use zonefall_kube::record::{GroupChoice, KubeRecord, NodeGroupFact, NodeGroupScan, Ready};
-use zonefall_kube::spec::{Component, KubeClusterSpec};
+use zonefall_kube::record::{GroupChoice, KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan, Ready};
+use zonefall_kube::spec::{Component, KubeClusterSpec, MachineDeployment};
 use zonefall_kube::store::Change;
 use zonefall_kube::store::Store;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{MachineDeploymentId, TiVec};
-use zonefall_scenario::kube::autoscaler::ClusterAutoscaler;
+use zonefall_scenario::kube::autoscaler::{ClusterAutoscaler, ScaleDownOptions};
 
 /// Entity of the draws of its phase, beyond all nodes and namespaces.
 const PHASE: u32 = u32::MAX - 1;
@@ -70,6 +74,8 @@ pub struct Autoscaler {
     exhausted: BTreeSet<MachineId>,
     /// Groups similar to each, as far as a scale-up is balanced over them.
     similar: TiVec<MachineDeploymentId, Vec<MachineDeploymentId>>,
+    /// Priority of each group, for the expander of that name.
+    priorities: TiVec<MachineDeploymentId, Option<u32>>,
     /// What it last recorded of each group.
     recorded: TiVec<MachineDeploymentId, Option<NodeGroupScan>>,
     scale_down: ScaleDown,
@@ -89,6 +95,7 @@ impl Autoscaler {
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         let groups = ctx.spec.machine_deployments.len();
         let balances = options(ctx).is_some_and(|options| options.balance_similar_groups);
+        let priority = |group: &MachineDeployment| options(ctx)?.priority(&group.name);
         let similar = || group::similar(ctx.spec, |key| ctx.scenario.kube.word(key));
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
@@ -97,6 +104,7 @@ impl Autoscaler {
             unregistered: Unregistered::new(groups),
             exhausted: BTreeSet::new(),
             similar: if balances { similar() } else { vec![Vec::new(); groups].into() },
+            priorities: ctx.spec.machine_deployments.iter().map(priority).collect(),
             recorded: vec![None; groups].into(),
             scale_down: ScaleDown::default(),
             scale_ups: 0,
@@ -134,16 +142,35 @@ impl Autoscaler {
             self.scale_ups += 1;
             self.scale_down.grows(ctx.now);
         } else if let (false, Some(options)) = (suspended, &options.scale_down) {
-            for (machine, group) in self.scale_down.scan(options, &groups, store, ctx) {
-                store.machines.get_mut(machine).surplus = true;
-                store.machines.scale(group, store.machines.desired(group) - 1, ctx);
-            }
+            self.delete_unneeded(options, &groups, store, ctx);
         }
         for (group, nodes) in plan.more {
             let asked = self.requests[group].map_or(0, |request| request.nodes);
             let until = ctx.now + ctx.spec.timers.autoscaler.provision;
             self.requests[group] = Some(Request { nodes: asked + nodes, until });
             store.machines.scale(group, store.machines.desired(group) + nodes, ctx);
+        }
+    }
+
+    /// Gives up nodes that are not needed, and records what it finds of the others, where the scan before found something else.
+    fn delete_unneeded(
+        &mut self,
+        options: &ScaleDownOptions,
+        groups: &TiVec<MachineDeploymentId, NodeGroup>,
+        store: &mut Store,
+        ctx: &mut ClusterCtx<'_>,
+    ) {
+        let before = self.scale_down.verdicts().clone();
+        let gone = self.scale_down.scan(options, groups, store, ctx);
+        for (node, verdict) in self.scale_down.verdicts() {
+            if before.get(node) != Some(verdict) {
+                let name = store.get_node(*node).expect("it was found").name;
+                ctx.record(KubeRecord::Node(name, NodeFact::ScaleDown(*verdict)));
+            }
+        }
+        for (machine, group) in gone {
+            store.machines.get_mut(machine).surplus = true;
+            store.machines.scale(group, store.machines.desired(group) - 1, ctx);
         }
     }
 
@@ -238,7 +265,7 @@ impl Autoscaler {
         found
     }
 
-    /// The machines that pods need: of those that would do, the ones they use best.
+    /// The machines that pods need, of the group that the expander chooses.
     fn plan(
         &self,
         options: &ClusterAutoscaler,
@@ -260,15 +287,21 @@ impl Autoscaler {
         if pods.is_empty() {
             return Plan::nothing(GroupChoice::Coming, groups);
         }
+        let quota = Quota::left(options, &coming, ctx.spec, store);
+        if quota.nodes == Some(0) {
+            return Plan::nothing(GroupChoice::NodesTotal, groups);
+        }
+        let one_fits = |id: MachineDeploymentId| quota.capped(1, &ctx.spec.machine_deployments[id].template.allocatable) > 0;
         let refused = |id: MachineDeploymentId| match &groups[id] {
             _ if self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now)) => Some(GroupChoice::BackedOff),
             _ if !is_healthy(id, store, ctx) => Some(GroupChoice::Unhealthy),
             group if group.limits.maximum <= group.target => Some(GroupChoice::AtMaximum),
+            _ if !one_fits(id) => Some(GroupChoice::ResourcesTotal),
             _ => None,
         };
         let refused = ids().map(refused).collect();
-        let (pods, assumed, drawn) = (&pods, &assumed, self.scale_ups);
-        ScaleUp { options, groups, similar: &self.similar, refused, pods, assumed, drawn }.plan(store, ctx)
+        let (pods, assumed, similar, priorities, drawn) = (&pods, &assumed, &self.similar, &self.priorities, self.scale_ups);
+        ScaleUp { options, groups, similar, refused, pods, assumed, priorities, quota, drawn }.plan(store, ctx)
     }
 
     /// Queues its next scan, if it may act: the next of all, or the next that may find something else.

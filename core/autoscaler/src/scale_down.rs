@@ -1,11 +1,11 @@
-//! Nodes that the cluster can do without (`core/scaledown`: `eligibility`, `planner`, `actuation`).
+//! Nodes that the cluster can do without (`core/scaledown`: `eligibility`, `planner`, `unneeded`, `budgets`, `actuation`).
 //!
 //! ```text
-//!  little is requested of a node, its pods fit elsewhere, and budgets allow them to go --for as long as `unneeded_time`-->
+//!  little is requested of a node, its pods may go, budgets allow that, and they fit elsewhere --for as long as `unneeded_time`-->
 //!      its group is above its minimum --> its machine goes, with a drain
 //! ```
 //!
-//! Empty nodes go together, others one in a scan, and none for `delay_after_add` after a scale-up.
+//! Empty nodes go together, others one at a time, and none for `delay_after_add` after a scale-up. Of each node that stays the scan says why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,13 @@ use zonefall_kube::controller::drain::leaving;
 use zonefall_kube::controller::placement::{Assumed, Demand, Firsts};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::{MachineId, Phase};
-use zonefall_kube::record::Ready;
+use zonefall_kube::record::{Ready, ScaleDownVerdict};
 use zonefall_kube::spec::Resources;
 use zonefall_kube::store::{Node, Store};
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId, TiVec};
 use zonefall_scenario::kube::autoscaler::ScaleDownOptions;
 
+use crate::drainability::{self, blocker};
 use crate::group::NodeGroup;
 
 /// Nodes that are not needed, and since when.
@@ -31,6 +32,11 @@ pub struct ScaleDown {
     grown: Option<Time>,
     /// Nodes that were unneeded for long enough could not go with others: the next scan tries again.
     blocked: bool,
+    /// The last scan found other nodes unneeded than the one before. Those come first in the next one, which may therefore find others again,
+    /// though nothing else has changed.
+    reordered: bool,
+    /// What the last scan found of each node that it may delete.
+    verdicts: BTreeMap<NodeKey, ScaleDownVerdict>,
 }
 
 impl ScaleDown {
@@ -42,12 +48,17 @@ impl ScaleDown {
     /// Too many nodes are unready: none is unneeded (`CleanUpUnneededNodes`).
     pub fn clear(&mut self) {
         self.unneeded.clear();
-        self.blocked = false;
+        (self.blocked, self.reordered) = (false, false);
     }
 
-    /// Another process leads, who remembers nothing.
+    /// Another process leads, who remembers nothing. What was found stays until its first scan finds something else.
     pub fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { verdicts: std::mem::take(&mut self.verdicts), ..Self::default() };
+    }
+
+    /// What the last scan found of each node that it may delete.
+    pub const fn verdicts(&self) -> &BTreeMap<NodeKey, ScaleDownVerdict> {
+        &self.verdicts
     }
 
     /// Looks at all nodes; machines that go, with their groups.
@@ -67,21 +78,38 @@ impl ScaleDown {
         let due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
         let mut spare: TiVec<MachineDeploymentId, u32> =
             groups.iter().map(|group| group.target.saturating_sub(group.limits.minimum)).collect();
-        // One drain at a time: nodes that went before may still have pods.
-        let mut drained = draining(store).any(|node| leaving(node, store, ctx).next().is_some());
+        // Nodes that went before count until they are gone, and may still have pods.
+        let (mut deletions, mut drains) = (0, 0);
+        for node in draining(store) {
+            deletions += 1;
+            drains += u32::from(leaving(node, store, ctx).next().is_some());
+        }
         let (mut gone, mut budgets) = (Vec::new(), RemainingBudgets::default());
         for node in due {
             let machine = store.machines.of_node(node).and_then(|id| Some((id, store.machines.get(id)?.name.deployment)));
             let Some((machine, group)) = machine else { continue };
             let pods: Vec<_> = leaving(node, store, ctx).collect();
-            let full = if pods.is_empty() { gone.len() >= options.max_empty_bulk_delete as usize } else { drained };
+            let is_empty = pods.is_empty();
+            let full = deletions >= options.max_scale_down_parallelism
+                || is_empty && gone.len() >= options.max_empty_bulk_delete as usize
+                || !is_empty && drains >= options.max_drain_parallelism;
             self.blocked |= full;
-            if spare[group] == 0 || full || !budgets.take(&pods, store, ctx) {
+            if spare[group] == 0 {
+                self.verdicts.insert(node, ScaleDownVerdict::GroupAtMinimum);
                 continue;
             }
-            drained |= !pods.is_empty();
+            if full {
+                continue;
+            }
+            if !budgets.take(&drainability::budgeted(&pods, store, ctx), store, ctx) {
+                self.verdicts.insert(node, ScaleDownVerdict::Budget);
+                continue;
+            }
+            deletions += 1;
+            drains += u32::from(!is_empty);
             spare[group] -= 1;
             self.unneeded.remove(&node);
+            self.verdicts.remove(&node);
             gone.push((machine, group));
         }
         gone
@@ -100,23 +128,40 @@ impl ScaleDown {
             let moved = move_pods(&demands(*key, store, ctx), *key, &assumed, without, &mut firsts, store, ctx);
             assumed = moved.map_or(assumed, |(after, _)| after);
         }
-        let candidates = store.nodes().filter(|(key, node)| is_candidate(*key, node, options, store)).map(|(key, _)| key);
-        let mut candidates: Vec<NodeKey> = candidates.collect();
+        self.verdicts.clear();
+        let mut candidates = Vec::new();
+        for (key, node) in store.nodes().filter(|(key, _)| runs(*key, store)) {
+            match ineligible(key, node, options, store, ctx) {
+                Some(verdict) => drop(self.verdicts.insert(key, verdict)),
+                None => candidates.push(key),
+            }
+        }
         // Empty ones first, then those that were unneeded before.
         candidates.sort_by_key(|key| (leaving(*key, store, ctx).next().is_some(), !self.unneeded.contains_key(key), *key));
         for key in candidates {
             let pods: Vec<PodId> = leaving(key, store, ctx).collect();
+            if let Some(verdict) = pods.iter().find_map(|pod| blocker(*pod, options, store, ctx)) {
+                self.verdicts.insert(key, verdict);
+                continue;
+            }
             let mut demands = demands(key, store, ctx);
             demands.extend(received.get(&key).into_iter().flatten());
             let without = |other: NodeKey| gone.contains(&other) || unneeded.contains_key(&other);
             let moved = move_pods(&demands, key, &assumed, without, &mut firsts, store, ctx);
-            let Some((after, places)) = moved else { continue };
-            if budgets.take(&pods, store, ctx) {
-                assumed = after;
-                places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
-                unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
+            let Some((after, places)) = moved else {
+                self.verdicts.insert(key, ScaleDownVerdict::NoPlace);
+                continue;
+            };
+            if !budgets.take(&drainability::budgeted(&pods, store, ctx), store, ctx) {
+                self.verdicts.insert(key, ScaleDownVerdict::Budget);
+                continue;
             }
+            assumed = after;
+            places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
+            unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
+            self.verdicts.insert(key, ScaleDownVerdict::Unneeded);
         }
+        self.reordered = !self.unneeded.keys().eq(unneeded.keys());
         self.unneeded = unneeded;
     }
 
@@ -127,7 +172,7 @@ impl ScaleDown {
 
     /// The next moment from which a scan may find something else.
     pub fn next(&self, options: &ScaleDownOptions, now: Time) -> Option<Time> {
-        if self.blocked {
+        if self.blocked || self.reordered {
             return Some(now);
         }
         let first = self.unneeded.values().map(|since| *since + options.unneeded_time.0).min()?;
@@ -150,11 +195,31 @@ fn demands(key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Demand> {
     staying.map(|pod| Demand::of(pod, store)).collect()
 }
 
-/// Little is requested of a node that a machine of some group brought, and it is well.
-fn is_candidate(key: NodeKey, node: &Node, options: &ScaleDownOptions, store: &Store) -> bool {
+/// A machine of some group brought a node, and nobody has given it up.
+fn runs(key: NodeKey, store: &Store) -> bool {
     let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
-    let runs = machine.is_some_and(|machine| machine.phase == Phase::Running && !machine.surplus);
-    runs && node.ready == Ready::True && is_little(&node.requested, &node.allocatable, options)
+    machine.is_some_and(|machine| machine.phase == Phase::Running && !machine.surplus)
+}
+
+/// Why a node stays, whatever its pods are; `None`: little is requested of it, and it is well.
+fn ineligible(
+    key: NodeKey,
+    node: &Node,
+    options: &ScaleDownOptions,
+    store: &Store,
+    ctx: &ClusterCtx<'_>,
+) -> Option<ScaleDownVerdict> {
+    let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
+    let group = machine.map(|machine| &ctx.spec.machine_deployments[machine.name.deployment]);
+    if group.is_some_and(|group| group.scale_down_disabled) {
+        Some(ScaleDownVerdict::Disabled)
+    } else if node.ready != Ready::True {
+        Some(ScaleDownVerdict::NotReady)
+    } else if is_little(&node.requested, &node.allocatable, options) {
+        None
+    } else {
+        Some(ScaleDownVerdict::NotUnderutilized)
+    }
 }
 
 /// The larger of the shares of CPU and memory that are requested is below the threshold.

@@ -1,7 +1,7 @@
 //! Which node groups grow for pods that find no node, and by how much (`core/scaleup/orchestrator/orchestrator.go`).
 //!
 //! ```text
-//!  groups that may grow --estimate--> options --least waste, then a draw--> one --balance--> it and the groups similar to it
+//!  groups that may grow --estimate--> options --expander--> one --balance--> it and the groups similar to it
 //! ```
 
 use std::collections::BTreeSet;
@@ -16,7 +16,9 @@ use zonefall_scenario::kube::autoscaler::{ClusterAutoscaler, NodeCount};
 
 use crate::balance::{self, balance, balance_live};
 use crate::estimate::{ScaleUpOption, estimate, suitable};
+use crate::expander;
 use crate::group::{NodeGroup, all_limits};
+use crate::quota::Quota;
 
 /// Entity of its choices among equals, beyond all workloads.
 const TIE: u32 = u32::MAX;
@@ -35,6 +37,10 @@ pub struct ScaleUp<'a> {
     pub pods: &'a [Demand],
     /// Nodes that are on their way, and the pods that they will have.
     pub assumed: &'a Assumed,
+    /// Priorities of groups.
+    pub priorities: &'a TiVec<MachineDeploymentId, Option<u32>>,
+    /// What the cluster may get in all.
+    pub quota: Quota,
     /// Scale-ups so far: number of the draw among equals.
     pub drawn: u64,
 }
@@ -63,7 +69,10 @@ impl ScaleUp<'_> {
             ids().map(|id| self.partners(id, store, ctx)).collect();
         let option = |id: MachineDeploymentId| match self.refused[id] {
             Some(_) => None,
-            None => estimate(id, self.room(&partners[id], ctx), self.pods, self.assumed, ctx.spec, store),
+            None => {
+                let room = self.room(&partners[id], ctx).min(self.quota.nodes.unwrap_or(u32::MAX));
+                estimate(id, room, self.pods, self.assumed, ctx.spec, store)
+            }
         };
         let options: TiVec<MachineDeploymentId, Option<ScaleUpOption>> = ids().map(option).collect();
         let mut choices: TiVec<MachineDeploymentId, GroupChoice> = ids()
@@ -74,10 +83,11 @@ impl ScaleUp<'_> {
             })
             .collect();
         let mut more = Vec::new();
-        if let Some(best) = self.draw(&options.raw, ctx) {
+        if let Some(best) = self.draw(options.into_iter().flatten().collect(), ctx) {
             let group = &partners[best.group];
             let before = self.targets(group);
-            let after = self.share(group, best.nodes, ctx);
+            let nodes = self.quota.capped(best.nodes, &ctx.spec.machine_deployments[best.group].template.allocatable);
+            let after = self.share(group, nodes, ctx);
             more = group.iter().zip(before.iter().zip(after)).map(|(id, (before, after))| (*id, after - before)).collect();
             more.retain(|(_, nodes)| *nodes > 0);
             for (id, _) in &more {
@@ -129,12 +139,10 @@ impl ScaleUp<'_> {
         })
     }
 
-    /// The option that wastes least; of equals, one is drawn.
-    fn draw(&self, options: &[Option<ScaleUpOption>], ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
-        let options = || options.iter().flatten();
-        let least = options().map(|more| more.waste).min_by(f64::total_cmp)?;
-        let best: Vec<&ScaleUpOption> = options().filter(|more| more.waste <= least).collect();
+    /// One of the options that the expanders leave.
+    fn draw(&self, options: Vec<ScaleUpOption>, ctx: &ClusterCtx<'_>) -> Option<ScaleUpOption> {
+        let best = expander::best(options, &self.options.expander, self.priorities);
         let mut tie = ctx.draws(Purpose::Tie, TIE).draw(self.drawn);
-        Some(*best[tie.below(best.len() as u64) as usize])
+        (!best.is_empty()).then(|| best[tie.below(best.len() as u64) as usize])
     }
 }

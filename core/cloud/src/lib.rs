@@ -141,7 +141,17 @@ mod tests {
             NodeTemplate { labels: [].into_iter().collect(), taints: Vec::new(), allocatable, volumes: 25, card_bytes_per_s: 1 };
         let (name, zone) = ("pool".to_owned(), ZoneId(1));
         let pool = PoolShare { zone: (0, 1), minimum: 0, maximum: 9, rollout: Rollout::default() };
-        let deployment = MachineDeployment { name, zone, template, minimum: 0, maximum: 9, pool, stock: Some(0), added: false };
+        let deployment = MachineDeployment {
+            name,
+            zone,
+            template,
+            minimum: 0,
+            maximum: 9,
+            pool,
+            stock: Some(0),
+            added: false,
+            scale_down_disabled: false,
+        };
         let mut cloud = Cloud::new(&scenario);
         let draws = Stream::new(1, Purpose::Fault, 0);
         let none = Failure { zone: None, create: None, delete: None, attach: None, error_rate: 1.0, draws };

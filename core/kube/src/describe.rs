@@ -92,6 +92,7 @@ impl KubeRecord {
                     NodeFact::Registered => format!("{name} is registered"),
                     NodeFact::Removed => format!("{name} is deleted"),
                     NodeFact::Cordoned => format!("{name} is cordoned"),
+                    NodeFact::ScaleDown(verdict) => format!("scale-down of {name}: {}", verdict.describe()),
                 }
             }
             Self::Zone(zone, state) => {

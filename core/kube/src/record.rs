@@ -1,6 +1,10 @@
 //! What happened in a cluster. Below each type stands its byte form in the trace, with its tags.
 
+mod autoscaler;
+
 use serde::{Deserialize, Serialize};
+
+pub use autoscaler::{GroupChoice, NodeGroupFact, NodeGroupScan, ScaleDownVerdict};
 
 use crate::machine::Phase;
 use crate::name::{MachineName, NodeName, PodName};
@@ -109,97 +113,6 @@ pub enum HintsFact {
 }
 
 traced! { enum HintsFact { On = 0, Off(reason) = 1 } }
-
-/// A fact of a node group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NodeGroupFact {
-    /// How a scan found it, and what the scan made of it. Told when it changes.
-    Scanned(NodeGroupScan),
-    /// It failed to grow and is left alone for this many seconds.
-    BackedOff {
-        /// Length of the back-off.
-        seconds: u32,
-        /// The cloud was out of stock; otherwise its nodes were overdue.
-        exhausted: bool,
-    },
-}
-
-traced! { enum NodeGroupFact { Scanned(scan) = 0, BackedOff { seconds, exhausted } = 1 } }
-
-/// A node group at a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeGroupScan {
-    /// Nodes that it may have at least.
-    pub minimum: u32,
-    /// Nodes that it may have at most.
-    pub maximum: u32,
-    /// Nodes that were wanted of it at the start of the scan.
-    pub target: u32,
-    /// Nodes that have joined, healthy or not.
-    pub launched: u32,
-    /// What the scan did with it.
-    pub choice: GroupChoice,
-}
-
-traced! { struct NodeGroupScan { minimum, maximum, target, launched, choice } }
-
-/// What a scan did with a node group, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GroupChoice {
-    /// Nothing: no pod asks for a node.
-    Idle,
-    /// It grows: its nodes suit the pods best, or it was drawn from those that do.
-    Chosen,
-    /// It grows along with a similar group that was chosen.
-    Balanced,
-    /// Not chosen, though pods would fit.
-    Passed,
-    /// No pod that asks for a node would fit.
-    Unsuitable,
-    /// It has as many nodes as it may have.
-    AtMaximum,
-    /// It failed and is left alone.
-    BackedOff,
-    /// Too many of its nodes are missing.
-    Unhealthy,
-    /// Nothing: the scan took machines back, or too many nodes of the cluster are unready.
-    Suspended,
-    /// Nothing: the nodes that are on their way are enough for the pods that ask for one.
-    Coming,
-}
-
-traced! {
-    enum GroupChoice {
-        Idle = 0,
-        Chosen = 1,
-        Balanced = 2,
-        Passed = 3,
-        Unsuitable = 4,
-        AtMaximum = 5,
-        BackedOff = 6,
-        Unhealthy = 7,
-        Suspended = 8,
-        Coming = 9,
-    }
-}
-
-impl GroupChoice {
-    /// Why, in plain words.
-    pub const fn describe(self) -> &'static str {
-        match self {
-            Self::Idle => "no pod asks for a node",
-            Self::Chosen => "chosen: its nodes suit the pods best",
-            Self::Balanced => "grows with a similar group",
-            Self::Passed => "another group was chosen",
-            Self::Unsuitable => "no pod that asks for a node fits",
-            Self::AtMaximum => "at its maximum",
-            Self::BackedOff => "backed off after a failure",
-            Self::Unhealthy => "too many of its nodes are missing",
-            Self::Suspended => "no scale-up in this scan",
-            Self::Coming => "nodes on their way are enough",
-        }
-    }
-}
 
 /// One of the processes that serve an API, or act through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -337,6 +250,8 @@ pub enum NodeFact {
     Cordoned,
     /// What runs on it serves nobody any more, in truth and known to nobody; `None`: it does again, if it still runs.
     Lost(Option<Loss>),
+    /// What a scan of the autoscaler, which deletes nodes that are not needed, found of it. Told when it changes.
+    ScaleDown(ScaleDownVerdict),
 }
 
 traced! {
@@ -347,6 +262,7 @@ traced! {
         Removed = 3,
         Cordoned = 4,
         Lost(why) = 5,
+        ScaleDown(verdict) = 6,
     }
 }
 

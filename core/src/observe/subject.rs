@@ -111,8 +111,8 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
                 NodeFact::Ready(ready) => ready == Ready::True,
                 NodeFact::Registered => true,
                 NodeFact::Removed | NodeFact::Cordoned => false,
-                // The fault says so already, and the taints follow.
-                NodeFact::Lost(_) | NodeFact::Unreachable(..) => return Subject::default(),
+                // The fault says so already, and the taints follow. What scans find of nodes, the report says.
+                NodeFact::Lost(_) | NodeFact::Unreachable(..) | NodeFact::ScaleDown(_) => return Subject::default(),
             };
             (StoryKind::Node, vec![node_name(node, cluster, scenario)], over)
         }

@@ -32,6 +32,19 @@ pub struct NodePoolReport {
     pub below_minimum_s: f64,
     /// Mean difference between its zone with most nodes and its zone with fewest, over time.
     pub mean_skew: f64,
+    /// Its nodes at the end, and why each was not deleted, by the last scan; none where the autoscaler deletes no nodes.
+    pub scale_down: Vec<KeptNodeReport>,
+}
+
+/// A node that the autoscaler did not delete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptNodeReport {
+    /// Its name.
+    pub node: String,
+    /// Since when the reason has held, in seconds.
+    pub since_s: f64,
+    /// The reason, in plain words.
+    pub why: String,
 }
 
 /// A node group: that of a machine deployment.

@@ -18,5 +18,6 @@ mod portable;
 mod replications;
 mod runs;
 mod scenarios;
+mod sixty_five_pools;
 mod validation;
 mod worlds;

@@ -145,6 +145,11 @@ fn budgets_of(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<(Budge
     own.into_iter().chain(named.map(|k| (BudgetId::Named(*k), ctx.spec.budgets[*k as usize].unhealthy_pods))).collect()
 }
 
+/// Whether a budget selects the pods of a workload.
+pub fn has_budget(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    !budgets_of(id, store, ctx).is_empty()
+}
+
 /// What budgets still allow, were pods evicted that are to go (`core/scaledown/pdb/basic.go`): every pod counts, ready or not.
 #[derive(Clone, Debug, Default)]
 pub struct RemainingBudgets {

@@ -274,6 +274,8 @@ pub struct MachineDeployment {
     pub stock: Option<u16>,
     /// It has no machines until an operation adds them.
     pub added: bool,
+    /// The autoscaler leaves its nodes alone (annotation `cluster-autoscaler.kubernetes.io/scale-down-disabled`).
+    pub scale_down_disabled: bool,
 }
 
 /// A pool with a machine deployment in each of some zones.
@@ -368,6 +370,8 @@ pub struct Workload {
     pub placed: Vec<(PodTag, NodeKey)>,
     /// Which members of etcd its pods may be.
     pub member_range: MemberRange,
+    /// What its pods say about the scale-down of their node.
+    pub drainability: autoscaler::Drainability,
 }
 
 impl Workload {

@@ -200,6 +200,11 @@ pub struct RawPool {
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub taints: Vec<RawTaint>,
+    /// The cluster autoscaler deletes none of the pool's nodes for not being needed (annotation
+    /// `cluster-autoscaler.kubernetes.io/scale-down-disabled` of its nodes).
+    #[serde(default)]
+    #[schemars(extend("x-source" = "autoscaler: FAQ.md; no such annotation"))]
+    pub scale_down_disabled: bool,
     /// Source of this information.
     #[serde(flatten)]
     pub mark: RawSource,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RawRevision, RawSource, RawUpdate};
 use crate::kube::Rollout;
+use crate::kube::autoscaler::Drainability;
 use crate::kube::volume::VolumeBinding;
 use crate::units::int_or_percent::IntOrPercent;
 use crate::units::{Name, Size, Span};
@@ -145,6 +146,10 @@ pub struct RawComponent {
     #[serde(default)]
     #[schemars(extend("x-default" = "true for etcd", "x-source" = "etcd-druid: podManagementPolicy Parallel"))]
     pub parallel: Option<bool>,
+    /// What its pods say about the scale-down of their node by the cluster autoscaler. For workloads of clusters without Gardener.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "nothing: they go if they find another node", "x-source" = "autoscaler: FAQ.md"))]
+    pub drainability: Option<Drainability>,
     /// How long its pods stay on a node that is out of reach.
     #[serde(default)]
     #[schemars(extend("x-max" = "30d", "x-default" = "5m", "x-source" = "kubernetes: default-unreachable-toleration-seconds"))]

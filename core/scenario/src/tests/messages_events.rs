@@ -148,6 +148,41 @@ fn clusters_without_gardener() {
         json!({"cluster_autoscaler": {"sizing": "lax_greedy"}}),
         "clusters[0].controllers.cluster_autoscaler: expected `cluster_autoscaler` among the components: nothing else reads them; found options",
     );
+    let options = |options: Value| {
+        let all = errors_of_plain("/clusters/0/controllers", json!({"cluster_autoscaler": options}));
+        all.lines().filter(|line| !line.contains("nothing else reads them; found options")).collect::<Vec<_>>().join("\n")
+    };
+    let path = "clusters[0].controllers.cluster_autoscaler";
+    for (given, expected) in [
+        (
+            json!({"expander": ["priority", "least_waste"], "priorities": [{"priority": 1, "groups": ["-(a|b)-z[12]$"]}]}),
+            String::new(),
+        ),
+        (
+            json!({"expander": ["most_pods", "random", "most_pods"]}),
+            format!("{path}.expander[2]: expected each expander once; found \"most_pods\" again"),
+        ),
+        (
+            json!({"expander": ["random", "least_nodes"]}),
+            format!("{path}.expander[1]: expected no expander after `random`, which leaves one group; found \"least_nodes\""),
+        ),
+        (
+            json!({"expander": ["priority"]}),
+            format!(
+                "{path}.expander: expected `priorities` beside it: without their ConfigMap no group would ever grow; found priority"
+            ),
+        ),
+        (
+            json!({"priorities": [{"priority": 1, "groups": ["a("]}]}),
+            format!(
+                "{path}.priorities: expected none without `priority` among the expanders: nothing else reads them; found 1 priorities\n\
+                 {path}.priorities[0].groups[0]: expected a regular expression; found \"a(\""
+            ),
+        ),
+    ] {
+        assert_eq!(options(given), expected);
+    }
+    check("/clusters/0/workloads/0/drainability", json!({"local_storage": true, "owner": "custom"}), "");
     check("/clusters/0/pools/0/start", json!(7), "clusters[0].pools[0].start: expected at most `maximum`, 6; found 7");
     let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
     assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));

@@ -1,5 +1,6 @@
 //! Kubernetes clusters without Gardener: their control planes and nodes are made as those of seeds, their workloads as the file says.
 
+use super::autoscaler;
 use super::deploy::deploy;
 use super::etcd::ETCD_QUOTA;
 use super::kube::{Builder, card, resources, usual_labels};
@@ -58,9 +59,12 @@ pub(super) fn validate(
             let expected = "`machine_controller_manager` with it: nothing else makes the machines";
             ctx.error(&format!("{path}.components"), "cluster_autoscaler alone", expected);
         }
-        if cluster.controllers.cluster_autoscaler.is_some() && !has(RawLeased::ClusterAutoscaler) {
-            let expected = "`cluster_autoscaler` among the components: nothing else reads them";
-            ctx.error(&format!("{path}.controllers.cluster_autoscaler"), "options", expected);
+        if let Some(options) = &cluster.controllers.cluster_autoscaler {
+            let path = format!("{path}.controllers.cluster_autoscaler");
+            if !has(RawLeased::ClusterAutoscaler) {
+                ctx.error(&path, "options", "`cluster_autoscaler` among the components: nothing else reads them");
+            }
+            autoscaler::validate(ctx, &path, options);
         }
         for (c, component) in cluster.components.iter().enumerate() {
             if cluster.components[..c].contains(component) {

@@ -295,6 +295,7 @@ impl Builder<'_, '_> {
                     },
                     stock: pool.machine.kind.as_ref().and_then(|kind| self.lowering.stock(kind.as_str(), *zone)),
                     added: false,
+                    scale_down_disabled: pool.scale_down_disabled,
                 });
             }
             let (maximum, max_surge) = (pool.maximum, pool.rollout.max_surge);

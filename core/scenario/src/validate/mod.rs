@@ -9,6 +9,7 @@
 //! not reported twice. A `Scenario` comes out only where nothing was found.
 
 mod access;
+mod autoscaler;
 mod capacity;
 mod cluster;
 mod deploy;

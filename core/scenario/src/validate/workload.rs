@@ -5,6 +5,7 @@ use super::labels::{label_key, labels, requirements, reserved};
 use super::rollout;
 use crate::error::{did_you_mean, quote};
 use crate::ids::KubeClusterId;
+use crate::kube::autoscaler::Drainability;
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::{Condition, Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::placement::{Affinity, Constraint, PodAffinity, Term};
@@ -271,7 +272,18 @@ impl<'a> PlannedComponent<'a> {
             stop: self.said(|raw| raw.stop).map_or(profile::STOP, |span| span.0),
             placed: Vec::new(),
             member_range: home.member_range,
+            drainability: self.drainability(ctx, of, kind),
         }
+    }
+
+    /// What its pods say about the scale-down of their node.
+    fn drainability(&self, ctx: &mut CheckCtx<'_>, of: &str, kind: Kind) -> Drainability {
+        let said = self.said(|raw| raw.drainability);
+        if said.is_some() && (!self.is_plain() || kind == Kind::DaemonSet) {
+            let expected = "none: only StatefulSets and Deployments of `clusters` have it";
+            ctx.error(&format!("{}.drainability", self.path(of)), "it", expected);
+        }
+        said.unwrap_or_default()
     }
 
     /// How its pods are replaced, and by which.

@@ -210,7 +210,7 @@ impl Objects {
                     }
                 }
             }
-            NodeFact::Registered | NodeFact::Removed => {}
+            NodeFact::Registered | NodeFact::Removed | NodeFact::ScaleDown(_) => {}
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::kube::record::{Loss, MachineFact, NodeFact, PodFact, Ready as Conditi
 use crate::kube::rule::labels::Condition::In;
 use crate::kube::rule::labels::{Labels, NodeAffinity, Requirement, Selector, Symbol};
 use crate::kube::rule::spread::Constraint;
+use crate::kube::spec::autoscaler::Drainability;
 use crate::kube::spec::controllers::Controllers;
 use crate::kube::spec::int_or_percent::IntOrPercent::Int;
 use crate::kube::spec::placement::{PodAffinity, Term};
@@ -66,6 +67,7 @@ fn workload(app: u32) -> Workload {
         update: Update::default(),
         placed: Vec::new(),
         member_range: MemberRange::default(),
+        drainability: Drainability::default(),
     }
 }
 
@@ -90,7 +92,17 @@ fn scenario() -> Scenario {
     let deployment = |k: u32| {
         let (name, zone) = (format!("group-{k}"), ZoneId(k as u16));
         let pool = PoolShare { zone: (0, 1), minimum: 0, maximum: 3, rollout: Rollout::default() };
-        MachineDeployment { name, zone, template: template(k), minimum: 3, maximum: 3, stock: None, added: false, pool }
+        MachineDeployment {
+            name,
+            zone,
+            template: template(k),
+            minimum: 3,
+            maximum: 3,
+            stock: None,
+            added: false,
+            scale_down_disabled: false,
+            pool,
+        }
     };
     let budgeted = Workload { max_unavailable: Some(1), ..workload(0) };
     let twice = Workload { max_unavailable: Some(1), ..workload(3) };

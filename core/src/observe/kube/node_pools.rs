@@ -1,14 +1,18 @@
 //! Node groups of pools: what each scan of the autoscaler found and did, and how far pools were from their limits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::gardener::distribute::int_or_percent_over_zones;
 use crate::ids::{KubeClusterId, MachineDeploymentId};
 use crate::kernel::time::Time;
+use crate::kube::describe::node_name;
 use crate::kube::name::NodeName;
-use crate::kube::record::{KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan};
+use crate::kube::record::{KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan, ScaleDownVerdict};
 use crate::kube::spec::{KubeClusterSpec, MachineDeployment, PoolShare};
-use crate::report::{BackOffReport, NodeGroupReport, NodeGroupScanReport, NodePoolReport, NodePoolScanReport, seconds};
+use crate::report::{
+    BackOffReport, KeptNodeReport, NodeGroupReport, NodeGroupScanReport, NodePoolReport, NodePoolScanReport, seconds,
+};
 use crate::scenario::Scenario;
 
 /// Most scans of a pool that a report lists.
@@ -35,6 +39,8 @@ struct Pool {
     below_ns: u64,
     /// Nanoseconds times nodes.
     skew: u128,
+    /// Nodes that scale-down left, since when and why.
+    kept: BTreeMap<NodeName, (Time, ScaleDownVerdict)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -66,10 +72,10 @@ impl NodePools {
         let spec = &scenario.kube.clusters[cluster];
         let group = match *fact {
             KubeRecord::NodeGroup(id, _) => Some(id),
-            KubeRecord::Node(NodeName::Machine(machine), NodeFact::Registered | NodeFact::Removed) => Some(machine.deployment),
-            KubeRecord::Node(NodeName::Given(key), NodeFact::Registered | NodeFact::Removed) => {
-                spec.nodes[key].machine.map(|machine| machine.deployment)
-            }
+            KubeRecord::Node(node, NodeFact::Registered | NodeFact::Removed | NodeFact::ScaleDown(_)) => match node {
+                NodeName::Machine(machine) => Some(machine.deployment),
+                NodeName::Given(key) => spec.nodes[key].machine.map(|machine| machine.deployment),
+            },
             _ => None,
         };
         let Some(group) = group else { return };
@@ -82,7 +88,11 @@ impl NodePools {
                 pool.groups[place].back_offs.push((at, seconds, exhausted));
             }
             KubeRecord::Node(_, NodeFact::Registered) => pool.count(at, spec, place, true),
-            KubeRecord::Node(_, NodeFact::Removed) => pool.count(at, spec, place, false),
+            KubeRecord::Node(node, NodeFact::Removed) => {
+                pool.count(at, spec, place, false);
+                pool.kept.remove(&node);
+            }
+            KubeRecord::Node(node, NodeFact::ScaleDown(verdict)) => drop(pool.kept.insert(node, (at, verdict))),
             _ => {}
         }
     }
@@ -107,6 +117,7 @@ impl Pool {
             exceeded_ns: 0,
             below_ns: 0,
             skew: 0,
+            kept: BTreeMap::new(),
         };
         let start = spec.nodes.iter().filter_map(|node| node.machine).map(|machine| machine.deployment);
         for deployment in start {
@@ -188,8 +199,23 @@ impl Pool {
             exceeded_s: self.exceeded_ns as f64 / 1e9,
             below_minimum_s: self.below_ns as f64 / 1e9,
             mean_skew: self.skew as f64 / all_ns as f64,
+            scale_down: self
+                .kept
+                .iter()
+                .map(|(node, (since, verdict))| kept_row(*node, *since, *verdict, cluster, scenario))
+                .collect(),
         }
     }
+}
+
+fn kept_row(
+    node: NodeName,
+    since: Time,
+    verdict: ScaleDownVerdict,
+    cluster: &KubeClusterSpec,
+    scenario: &Scenario,
+) -> KeptNodeReport {
+    KeptNodeReport { node: node_name(node, cluster, scenario), since_s: seconds(since), why: verdict.describe().to_owned() }
 }
 
 fn group_row(deployment: &MachineDeployment, group: &Group, scenario: &Scenario) -> NodeGroupReport {

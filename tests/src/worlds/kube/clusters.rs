@@ -40,6 +40,7 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
         has_machines: dice.percent(40),
         changes_members: replicas > 1 && dice.percent(40),
     };
+    let nodes = cluster.nodes().len() as u64 + replicas;
     file["clusters"] = json!([cluster.file(&mut dice)]);
     if file.get("prices").is_none() && dice.percent(40) {
         file["prices"] = prices(&mut dice);
@@ -56,6 +57,7 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
         append(&mut file["faults"], fault.into_iter().collect());
         append(&mut file["operations"], operations);
     }
+    add_autoscaler_options(&mut file["clusters"][0], nodes, &mut Dice::new("autoscaler-options", number));
     let mut dice = Dice::new("control-plane-hosts", number);
     if replicas > 1 && dice.percent(40) {
         let spare = dice.percent(50).then(|| json!({"name": format!("{NAME}-spare"), "zone": cluster.zones[0]}));
@@ -209,6 +211,46 @@ impl Cluster {
         }
         let of = |(kind, at, node): (&str, u64, String)| json!({"at": ms(at), kind: {"cluster": NAME, "node": node}});
         changes.into_iter().map(of).collect()
+    }
+}
+
+/// How an autoscaler that has options chooses groups, what the cluster may have in all, and which nodes it deletes.
+fn add_autoscaler_options(file: &mut Value, nodes: u64, dice: &mut Dice) {
+    let (chain, priorities) = match dice.below(6) {
+        0 => (json!(["random"]), None),
+        1 => (json!(["most_pods", "least_nodes"]), None),
+        2 => (
+            json!(["priority", "least_waste"]),
+            Some(json!([{"priority": 1, "groups": ["."]}, {"priority": 2, "groups": ["-z[12]$"]}])),
+        ),
+        _ => (json!(["least_waste"]), None),
+    };
+    let total = if dice.percent(30) { nodes + dice.below(4) } else { 0 };
+    let cores = nodes * 8 + dice.between(1, 60);
+    let (caps_cores, deletes) = (dice.percent(20), dice.percent(50));
+    let scale_down = json!({
+        "unneeded_time": "2m",
+        "delay_after_add": "2m",
+        "max_drain_parallelism": dice.between(1, 2),
+        "skip_nodes_with_local_storage": dice.percent(50),
+        "skip_nodes_with_system_pods": dice.percent(50),
+    });
+    let pods = json!({
+        "local_storage": dice.percent(50),
+        "kube_system": dice.percent(50),
+        "owner": dice.pick(&["kubernetes", "kubernetes", "custom", "none"]),
+    });
+    let marks_pods = dice.percent(50);
+    let Some(options) = file.pointer_mut("/controllers/cluster_autoscaler").and_then(Value::as_object_mut) else { return };
+    options.insert("expander".to_owned(), chain);
+    options.extend(priorities.map(|priorities| ("priorities".to_owned(), priorities)));
+    options.insert("max_nodes_total".to_owned(), json!(total));
+    options.extend(caps_cores.then(|| ("cores_total".to_owned(), json!(cores))));
+    if deletes {
+        options.insert("scale_down".to_owned(), scale_down);
+        if marks_pods {
+            file["workloads"][0]["drainability"] = pods;
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use zonefall_core::kube::machine::Phase;
 use zonefall_core::kube::name::{NodeName, PodTag};
 use zonefall_core::kube::record::{KubeRecord, MachineFact, PodFact, Reason};
 use zonefall_core::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
+use zonefall_core::kube::spec::autoscaler::Drainability;
 use zonefall_core::kube::spec::{Kind, MemberRange, Resources, VolumeTemplate, Workload};
 use zonefall_core::scenario::{CloudAnswer, CloudApi, Fault, FaultTarget, Scenario, ZonePower};
 use zonefall_core::sim::Stepping;
@@ -198,6 +199,7 @@ fn pods_of_a_dead_zone_ask_for_machines_in_vain() {
         volume: Some(VolumeTemplate::new(false, 1 << 30)),
         placed: vec![(PodTag::Ordinal(0), NodeKey(0))],
         member_range: MemberRange::default(),
+        drainability: Drainability::default(),
         ..workload("db", 1, 1)
     };
     let mut scenario = with_machines(with(with(world(&[1, 1, 1]), workload("web", 0, 3)), db), 2);

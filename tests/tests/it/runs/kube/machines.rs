@@ -35,6 +35,7 @@ pub(super) fn with_machines(mut scenario: Scenario, maximum: u32) -> Scenario {
                 pool,
                 stock: None,
                 added: false,
+                scale_down_disabled: false,
             });
         }
         cluster.machine_deployments.last_mut().unwrap().minimum += 1;

@@ -45,13 +45,13 @@ pub(super) fn lax(count: NodeCount) -> ClusterAutoscaler {
 }
 
 /// The cloud creates no machines in a zone.
-fn creates_none(zone: u16, answer: CloudAnswer) -> Fault {
+pub(super) fn creates_none(zone: u16, answer: CloudAnswer) -> Fault {
     let create = Some(answer);
     Fault::CloudApi(CloudApi { zone: Some(ZoneId(zone)), create, delete: None, attach: None, error_rate: 1.0 })
 }
 
 /// The cloud has no machines in a zone.
-fn out_of_stock(zone: u16) -> Fault {
+pub(super) fn out_of_stock(zone: u16) -> Fault {
     creates_none(zone, CloudAnswer::OutOfStock)
 }
 
@@ -245,11 +245,11 @@ pub(super) fn sizes(nodes: &[u32], seen: &Seen) -> Vec<Vec<u32>> {
     all
 }
 
-fn options() -> impl Strategy<Value = ClusterAutoscaler> {
+pub(super) fn options() -> impl Strategy<Value = ClusterAutoscaler> {
     let sizing = prop::sample::select(vec![Sizing::Static, Sizing::LaxGreedy, Sizing::BackwardCompatible]);
     let count = prop::sample::select(vec![NodeCount::Materialized, NodeCount::Targets, NodeCount::Live]);
     (sizing, count, any::<bool>(), any::<bool>()).prop_map(|(sizing, count, balance_similar_groups, exhausted_at_once)| {
-        ClusterAutoscaler { sizing, count, balance_similar_groups, exhausted_at_once, scale_down: None }
+        ClusterAutoscaler { sizing, count, balance_similar_groups, exhausted_at_once, ..ClusterAutoscaler::default() }
     })
 }
 

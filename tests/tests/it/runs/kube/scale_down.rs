@@ -19,22 +19,22 @@ use zonefall_core::kube::spec::{Budget, BudgetLimit, PodSelector, Resources, Tas
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Stepping;
 
-fn options() -> ClusterAutoscaler {
+pub(super) fn options() -> ClusterAutoscaler {
     ClusterAutoscaler { scale_down: Some(ScaleDownOptions::default()), ..lax(NodeCount::Materialized) }
 }
 
-fn scale(scenario: Scenario, second: u64, replicas: u32) -> Scenario {
+pub(super) fn scale(scenario: Scenario, second: u64, replicas: u32) -> Scenario {
     asked(scenario, second, Task::ScaleWorkload(WorkloadScale { workload: WorkloadId(0), replicas }))
 }
 
 /// Pods of a quarter of a node.
-fn small(replicas: u32, max_unavailable: Option<u32>) -> Workload {
+pub(super) fn small(replicas: u32, max_unavailable: Option<u32>) -> Workload {
     let requests = Resources { cpu_milli: 2_000, memory: 1 << 30, pods: 1 };
     Workload { requests, max_unavailable, ..workload("small", 0, replicas) }
 }
 
 /// A node in each zone, with small pods.
-fn quarters(replicas: u32, max_unavailable: Option<u32>) -> Scenario {
+pub(super) fn quarters(replicas: u32, max_unavailable: Option<u32>) -> Scenario {
     let mut scenario = pool([1, 1, 1], 6, 1, options());
     let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
     cluster.workloads[WorkloadId(0)] = small(replicas, max_unavailable);

@@ -15,6 +15,7 @@ use zonefall_core::kube::rule::labels::{Condition, Labels, NodeAffinity, Require
 use zonefall_core::kube::rule::spread::Constraint;
 use zonefall_core::kube::rule::taints::Effect;
 use zonefall_core::kube::share::Share;
+use zonefall_core::kube::spec::autoscaler::Drainability;
 use zonefall_core::kube::spec::controllers::Controllers;
 use zonefall_core::kube::spec::placement::PodAffinity;
 use zonefall_core::kube::spec::routing::Routing;
@@ -152,6 +153,7 @@ pub(super) fn workload(name: &str, app: u32, replicas: u32) -> Workload {
         update: Update::default(),
         placed: Vec::new(),
         member_range: MemberRange::default(),
+        drainability: Drainability::default(),
     }
 }
 
