@@ -67,12 +67,12 @@ impl ScaleUp<'_> {
         let ids = || ctx.spec.machine_deployments.keys();
         let partners: TiVec<MachineDeploymentId, Vec<MachineDeploymentId>> =
             ids().map(|id| self.partners(id, store, ctx)).collect();
-        let option = |id: MachineDeploymentId| match self.refused[id] {
-            Some(_) => None,
-            None => {
-                let room = self.room(&partners[id], ctx).min(self.quota.nodes.unwrap_or(u32::MAX));
-                estimate(id, room, self.pods, self.assumed, ctx.spec, store)
+        let option = |id: MachineDeploymentId| {
+            if self.refused[id].is_some() {
+                return None;
             }
+            let room = self.room(&partners[id], ctx).min(self.quota.nodes.unwrap_or(u32::MAX));
+            estimate(id, room, self.pods, self.assumed, ctx.spec, store)
         };
         let options: TiVec<MachineDeploymentId, Option<ScaleUpOption>> = ids().map(option).collect();
         let mut choices: TiVec<MachineDeploymentId, GroupChoice> = ids()

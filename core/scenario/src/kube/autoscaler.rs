@@ -205,7 +205,7 @@ impl Default for ClusterAutoscaler {
             priorities: Vec::new(),
             max_nodes_total: 0,
             cores_total: 5_000 * 64,
-            memory_total: Size(5_000 * 64 * 20 << 30),
+            memory_total: Size((5_000 * 64 * 20) << 30),
             scale_down: None,
         }
     }
