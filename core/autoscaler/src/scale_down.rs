@@ -5,7 +5,8 @@
 //!      its group is above its minimum --> its machine goes, with a drain
 //! ```
 //!
-//! Empty nodes go together, others one at a time, and none for `delay_after_add` after a scale-up. Of each node that stays the scan says why.
+//! Empty nodes go first, and several together; of others as many at a time as may be drained. None goes for `delay_after_add` after a scale-up.
+//! Of each node that stays the scan says why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,15 +76,14 @@ impl ScaleDown {
             return Vec::new();
         }
         let due = self.unneeded.iter().filter(|(_, since)| ctx.now >= **since + options.unneeded_time.0);
-        let due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
+        let has_pods = |node: NodeKey| leaving(node, store, ctx).next().is_some();
+        let mut due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
+        due.sort_by_key(|node| has_pods(*node));
         let mut spare: TiVec<MachineDeploymentId, u32> =
             groups.iter().map(|group| group.target.saturating_sub(group.limits.minimum)).collect();
-        // Nodes that went before count until they are gone, and may still have pods.
-        let (mut deletions, mut drains) = (0, 0);
-        for node in draining(store) {
-            deletions += 1;
-            drains += u32::from(leaving(node, store, ctx).next().is_some());
-        }
+        // Of nodes that went before, those that still have pods count: upstream's deletion of an empty one is over once the cloud has been asked.
+        let mut drains = draining(store).filter(|node| has_pods(*node)).count() as u32;
+        let mut deletions = drains;
         let (mut gone, mut budgets) = (Vec::new(), RemainingBudgets::default());
         for node in due {
             let machine = store.machines.of_node(node).and_then(|id| Some((id, store.machines.get(id)?.name.deployment)));

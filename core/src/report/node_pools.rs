@@ -32,7 +32,8 @@ pub struct NodePoolReport {
     pub below_minimum_s: f64,
     /// Mean difference between its zone with most nodes and its zone with fewest, over time.
     pub mean_skew: f64,
-    /// Its nodes at the end, and why each was not deleted, by the last scan; none where the autoscaler deletes no nodes.
+    /// Its nodes at the end, and why each was not deleted, as the last scan that looked at it found; none where the autoscaler deletes no nodes.
+    #[serde(default)]
     pub scale_down: Vec<KeptNodeReport>,
 }
 

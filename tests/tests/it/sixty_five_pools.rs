@@ -1,10 +1,10 @@
 //! The pools that GEP-24 counts ("`~65` Worker Pools in LIVE Landscape with `0 < WorkerPoolMax < WorkerPoolZones`"), under each sizing
-//! strategy: groups that may never have a node, pods that get none, how nodes are spread, and how long they take.
+//! strategy: groups that may never have a node, pods that get none, and how nodes are spread. Their shapes are assumed: all that there are, in
+//! turn.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use zonefall_core::report::NodePoolReport;
 use zonefall_core::run::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
@@ -61,15 +61,13 @@ struct Outcome {
     nodes: [u32; 3],
     /// Pods without a node at the end.
     unplaced: usize,
-    /// When the last pool that got all its nodes had them, in whole minutes.
-    minutes: u32,
 }
 
 fn outcome(sizing: &str, short: bool) -> Outcome {
     let scenario = Arc::new(scenario(sizing, short));
     let report = run(&scenario, scenario.seed, Options::default(), &mut |_, _| {}, &mut |_| {});
     assert_eq!(report.node_pools.len(), POOLS);
-    let mut outcome = Outcome { useless: 0, nodes: [0; 3], unplaced: 0, minutes: 0 };
+    let mut outcome = Outcome { useless: 0, nodes: [0; 3], unplaced: 0 };
     for pool in &report.node_pools {
         assert_eq!(pool.exceeded_by, 0, "{}", pool.pool);
         let is_useless = |group: usize| pool.scans.iter().all(|scan| scan.groups[group].maximum == 0);
@@ -79,19 +77,10 @@ fn outcome(sizing: &str, short: bool) -> Outcome {
         }
         let launched: u32 = pool.groups.iter().map(|group| group.launched).sum();
         outcome.unplaced += (pool.maximum - launched) as usize;
-        outcome.minutes = outcome.minutes.max(full_after(pool));
     }
     let pending = report.pods.iter().filter(|pod| !pod.ready).count();
     assert_eq!(pending, outcome.unplaced, "each pod takes a node");
     outcome
-}
-
-/// When a pool had all its nodes, in whole minutes; 0: it never had.
-fn full_after(pool: &NodePoolReport) -> u32 {
-    let is_full = |scan: &&zonefall_core::report::NodePoolScanReport| {
-        scan.groups.iter().map(|group| group.launched).sum::<u32>() == pool.maximum
-    };
-    pool.scans.iter().find(is_full).map_or(0, |scan| (scan.at_s / 60.0) as u32)
 }
 
 /// Pools without their share: a static group without one is useless, and where the first zone has no stock its share is lost with it. The

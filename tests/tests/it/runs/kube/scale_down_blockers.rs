@@ -147,6 +147,19 @@ fn as_many_nodes_are_drained_at_a_time_as_may_be_and_as_many_are_deleted() {
     }
 }
 
+#[test]
+fn an_empty_node_goes_before_one_with_pods() {
+    for seed in 1..=8 {
+        let mut scenario = quarters(3, None);
+        scenario.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)].replicas = 2;
+        scale_down(&mut scenario).max_scale_down_parallelism = 1;
+        let seen = run(&scenario, seed);
+        let (steps, evicted) = (scaled(&seen), seen.pods(|fact| fact == PodFact::Evicted(true)));
+        assert!(steps.len() == 2 && !evicted.is_empty(), "{steps:?}, {evicted:?}");
+        assert!(evicted.iter().all(|(at, _)| *at >= steps[1].0), "{steps:?}, {evicted:?}");
+    }
+}
+
 fn drainabilities() -> impl Strategy<Value = Drainability> {
     let owner = prop::sample::select(vec![PodOwner::Kubernetes, PodOwner::Custom, PodOwner::None]);
     (any::<bool>(), prop::option::of(any::<bool>()), any::<bool>(), owner).prop_map(
