@@ -1,27 +1,31 @@
 //! Whether a pod keeps its node from being deleted (`simulator/drainability/rules`, in the order of `rules.Default`).
 
-use zonefall_kube::controller::disruption::has_budget;
+use zonefall_kube::controller::disruption::{RemainingBudgets, has_budget};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::record::ScaleDownVerdict;
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::PodId;
 use zonefall_scenario::kube::autoscaler::{Drainability, PodOwner, ScaleDownOptions};
 
-/// Why a pod that is to leave its node keeps it; `None`: it does not, as far as its budgets allow.
-pub fn blocker(pod: PodId, options: &ScaleDownOptions, store: &Store, ctx: &ClusterCtx<'_>) -> Option<ScaleDownVerdict> {
-    let pod = store.pod(pod).filter(|pod| !pod.terminating)?;
-    let workload = pod.name.workload;
-    verdict(ctx.spec.workloads[workload].drainability, has_budget(workload, store, ctx), options)
+/// Why a pod that is to leave its node keeps it; `None`: it does not.
+pub fn blocker(
+    id: PodId,
+    options: &ScaleDownOptions,
+    budgets: &RemainingBudgets,
+    store: &Store,
+    ctx: &ClusterCtx<'_>,
+) -> Option<ScaleDownVerdict> {
+    let workload = store.pod(id).filter(|pod| !pod.terminating)?.name.workload;
+    let drainability = ctx.spec.workloads[workload].drainability;
+    let by_pod = verdict(drainability, has_budget(workload, store, ctx), options);
+    by_pod.or_else(|| spent(id, budgets, store, ctx).then_some(ScaleDownVerdict::Budget))
 }
 
-/// Those of these pods whose budgets count. One that is safe to evict is asked nothing more (`rules/safetoevict`); whether it can be evicted
-/// shows when its node is drained.
-pub fn budgeted(pods: &[PodId], store: &Store, ctx: &ClusterCtx<'_>) -> Vec<PodId> {
-    let is_safe = |id: PodId| {
-        let drainability = store.pod(id).map(|pod| ctx.spec.workloads[pod.name.workload].drainability);
-        drainability.is_some_and(|drainability| drainability.safe_to_evict == Some(true))
-    };
-    pods.iter().copied().filter(|id| !is_safe(*id)).collect()
+/// Whether a budget keeps a pod. One that is safe to evict is asked nothing more (`rules/safetoevict`); whether it can be evicted shows
+/// when its node is drained.
+pub fn spent(id: PodId, budgets: &RemainingBudgets, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let drainability = store.pod(id).map(|pod| ctx.spec.workloads[pod.name.workload].drainability);
+    drainability.is_some_and(|drainability| drainability.safe_to_evict != Some(true)) && !budgets.allow(id, store, ctx)
 }
 
 fn verdict(pods: Drainability, has_budget: bool, options: &ScaleDownOptions) -> Option<ScaleDownVerdict> {

@@ -89,18 +89,10 @@ mod tests {
             |priority, groups: &[&str]| GroupPriority { priority, groups: groups.iter().map(ToString::to_string).collect() };
         let priorities = vec![entry(10, &[".*"]), entry(50, &["spot", "^c-gpu-z[12]$"]), entry(20, &["c-(gpu|cpu)"])];
         let options = ClusterAutoscaler { priorities, ..ClusterAutoscaler::default() };
-        for (group, expected) in [
-            ("c-spot-z1", 50),
-            ("c-gpu-z1", 50),
-            ("c-gpu-z3", 20),
-            ("c-gpu-z10", 20),
-            ("xc-gpu-z1", 20),
-            ("c-cpu-z1", 20),
-            ("other", 10),
-        ] {
-            assert_eq!(options.priority(group), Some(expected), "{group}");
-        }
-        assert_eq!(ClusterAutoscaler::default().priority("c-gpu-z1"), None);
+        let groups = ["c-spot-z1", "c-gpu-z1", "c-gpu-z3", "c-gpu-z10", "xc-gpu-z1", "c-cpu-z1", "other"];
+        let expected = [50, 50, 20, 20, 20, 20, 10].map(Some);
+        assert_eq!(options.priorities_of(groups.into_iter()), expected);
+        assert_eq!(ClusterAutoscaler::default().priorities_of(["c-gpu-z1"].into_iter()), [None]);
     }
 
     proptest! {

@@ -40,7 +40,7 @@ use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::MachineId;
 use zonefall_kube::record::{GroupChoice, KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan, Ready};
-use zonefall_kube::spec::{Component, KubeClusterSpec, MachineDeployment};
+use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_kube::store::Store;
 use zonefall_scenario::Scenario;
@@ -95,7 +95,8 @@ impl Autoscaler {
         let phase = ctx.draws(Purpose::Phase, PHASE).draw(0).below(period.as_nanos());
         let groups = ctx.spec.machine_deployments.len();
         let balances = options(ctx).is_some_and(|options| options.balance_similar_groups);
-        let priority = |group: &MachineDeployment| options(ctx)?.priority(&group.name);
+        let names = ctx.spec.machine_deployments.iter().map(|group| &*group.name);
+        let priorities = options(ctx).map_or_else(|| vec![None; groups], |options| options.priorities_of(names));
         let similar = || group::similar(ctx.spec, |key| ctx.scenario.kube.word(key));
         Self {
             scans: Periodic::new(Time::from_nanos(phase), period),
@@ -104,7 +105,7 @@ impl Autoscaler {
             unregistered: Unregistered::new(groups),
             exhausted: BTreeSet::new(),
             similar: if balances { similar() } else { vec![Vec::new(); groups].into() },
-            priorities: ctx.spec.machine_deployments.iter().map(priority).collect(),
+            priorities: priorities.into(),
             recorded: vec![None; groups].into(),
             scale_down: ScaleDown::default(),
             scale_ups: 0,

@@ -22,7 +22,7 @@ use zonefall_kube::store::{Node, Store};
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId, TiVec};
 use zonefall_scenario::kube::autoscaler::ScaleDownOptions;
 
-use crate::drainability::{self, blocker};
+use crate::drainability::{blocker, spent};
 use crate::group::NodeGroup;
 
 /// Nodes that are not needed, and since when.
@@ -101,10 +101,11 @@ impl ScaleDown {
             if full {
                 continue;
             }
-            if !budgets.take(&drainability::budgeted(&pods, store, ctx), store, ctx) {
+            if pods.iter().any(|pod| spent(*pod, &budgets, store, ctx)) {
                 self.verdicts.insert(node, ScaleDownVerdict::Budget);
                 continue;
             }
+            pods.iter().for_each(|pod| budgets.take(*pod, store, ctx));
             deletions += 1;
             drains += u32::from(!is_empty);
             spare[group] -= 1;
@@ -130,7 +131,7 @@ impl ScaleDown {
         }
         self.verdicts.clear();
         let mut candidates = Vec::new();
-        for (key, node) in store.nodes().filter(|(key, _)| runs(*key, store)) {
+        for (key, node) in store.nodes().filter(|(key, _)| is_kept(*key, store)) {
             match ineligible(key, node, options, store, ctx) {
                 Some(verdict) => drop(self.verdicts.insert(key, verdict)),
                 None => candidates.push(key),
@@ -140,7 +141,7 @@ impl ScaleDown {
         candidates.sort_by_key(|key| (leaving(*key, store, ctx).next().is_some(), !self.unneeded.contains_key(key), *key));
         for key in candidates {
             let pods: Vec<PodId> = leaving(key, store, ctx).collect();
-            if let Some(verdict) = pods.iter().find_map(|pod| blocker(*pod, options, store, ctx)) {
+            if let Some(verdict) = pods.iter().find_map(|pod| blocker(*pod, options, &budgets, store, ctx)) {
                 self.verdicts.insert(key, verdict);
                 continue;
             }
@@ -152,10 +153,7 @@ impl ScaleDown {
                 self.verdicts.insert(key, ScaleDownVerdict::NoPlace);
                 continue;
             };
-            if !budgets.take(&drainability::budgeted(&pods, store, ctx), store, ctx) {
-                self.verdicts.insert(key, ScaleDownVerdict::Budget);
-                continue;
-            }
+            pods.iter().for_each(|pod| budgets.take(*pod, store, ctx));
             assumed = after;
             places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
             unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
@@ -196,9 +194,9 @@ fn demands(key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Demand> {
 }
 
 /// A machine of some group brought a node, and nobody has given it up.
-fn runs(key: NodeKey, store: &Store) -> bool {
+fn is_kept(key: NodeKey, store: &Store) -> bool {
     let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
-    machine.is_some_and(|machine| machine.phase == Phase::Running && !machine.surplus)
+    machine.is_some_and(|machine| matches!(machine.phase, Phase::Running | Phase::Unknown) && !machine.surplus)
 }
 
 /// Why a node stays, whatever its pods are; `None`: little is requested of it, and it is well.
@@ -213,7 +211,7 @@ fn ineligible(
     let group = machine.map(|machine| &ctx.spec.machine_deployments[machine.name.deployment]);
     if group.is_some_and(|group| group.scale_down_disabled) {
         Some(ScaleDownVerdict::Disabled)
-    } else if node.ready != Ready::True {
+    } else if node.ready != Ready::True || machine.is_none_or(|machine| machine.phase != Phase::Running) {
         Some(ScaleDownVerdict::NotReady)
     } else if is_little(&node.requested, &node.allocatable, options) {
         None

@@ -157,22 +157,27 @@ pub struct RemainingBudgets {
 }
 
 impl RemainingBudgets {
-    /// Whether each of these pods may go by itself, one after the other; they do then.
-    pub fn take(&mut self, pods: &[PodId], store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-        let mut allowed = self.allowed.clone();
-        for pod in pods.iter().filter_map(|id| store.pod(*id)).filter(|pod| !pod.terminating) {
-            for (budget, _) in budgets_of(pod.name.workload, store, ctx) {
-                let status = || store.budget(budget).map_or(0, |status| status.allowed.into());
-                let left = allowed.entry(budget).or_insert_with(status);
-                if self.allowed.get(&budget).copied().unwrap_or_else(status) < 1 {
-                    return false;
-                }
-                *left -= 1;
-            }
-        }
-        self.allowed = allowed;
-        true
+    /// Whether a pod may go by itself.
+    pub fn allow(&self, pod: PodId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+        budgets_of_leaving(pod, store, ctx).all(|budget| self.left(budget, store) >= 1)
     }
+
+    /// A pod goes.
+    pub fn take(&mut self, pod: PodId, store: &Store, ctx: &ClusterCtx<'_>) {
+        for budget in budgets_of_leaving(pod, store, ctx) {
+            self.allowed.insert(budget, self.left(budget, store) - 1);
+        }
+    }
+
+    fn left(&self, budget: BudgetId, store: &Store) -> i64 {
+        self.allowed.get(&budget).copied().unwrap_or_else(|| store.budget(budget).map_or(0, |status| status.allowed.into()))
+    }
+}
+
+/// Budgets of a pod that has not been asked to end.
+fn budgets_of_leaving(pod: PodId, store: &Store, ctx: &ClusterCtx<'_>) -> impl Iterator<Item = BudgetId> {
+    let pod = store.pod(pod).filter(|pod| !pod.terminating);
+    pod.into_iter().flat_map(|pod| budgets_of(pod.name.workload, store, ctx)).map(|(budget, _)| budget)
 }
 
 /// A budget as the API has it; one that the controller has not seen yet has no status.

@@ -1,6 +1,6 @@
 //! How the cluster autoscaler sizes, compares and grows node groups.
 
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
@@ -59,7 +59,7 @@ pub struct GroupPriority {
     pub priority: u32,
     /// Regular expressions: a group has the priority if one of them is found in the name of its machine deployment (`cluster-pool-z1`).
     /// `^` and `$` stand for its ends.
-    #[schemars(length(min = 1, max = 1_000), inner(length(max = 400)))]
+    #[schemars(length(min = 1, max = 100), inner(length(max = 400)))]
     pub groups: Vec<String>,
 }
 
@@ -93,10 +93,10 @@ pub struct ClusterAutoscaler {
     /// count. 0: no such limit (`max-nodes-total`).
     #[schemars(range(max = 100_000), extend("x-source" = "autoscaler: config/flags/flags.go"))]
     pub max_nodes_total: u32,
-    /// CPUs that all nodes may have together (the maximum of `cores-total`).
+    /// CPUs that all nodes may have together (the maximum of `cores-total`). 0: no group grows.
     #[schemars(range(max = 100_000_000), extend("x-source" = "autoscaler: config.DefaultMaxClusterCores"))]
     pub cores_total: u32,
-    /// Memory that all nodes may have together (the maximum of `memory-total`).
+    /// Memory that all nodes may have together (the maximum of `memory-total`). 0: no group grows.
     #[schemars(extend("x-source" = "autoscaler: config.DefaultMaxClusterMemory"))]
     pub memory_total: Size,
     /// Delete nodes that are not needed.
@@ -186,11 +186,21 @@ impl Default for ScaleDownOptions {
 }
 
 impl ClusterAutoscaler {
-    /// The priority of the group with this name: the highest whose patterns match; `None` if none does.
-    pub fn priority(&self, group: &str) -> Option<u32> {
-        let matches = |pattern: &String| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(group));
-        self.priorities.iter().filter(|entry| entry.groups.iter().any(matches)).map(|entry| entry.priority).max()
+    /// Priorities of the groups with these names: the highest whose patterns match; `None` if none does.
+    pub fn priorities_of<'a>(&self, groups: impl Iterator<Item = &'a str>) -> Vec<Option<u32>> {
+        let patterns = |entry: &GroupPriority| entry.groups.iter().filter_map(|pattern| group_pattern(pattern)).collect();
+        let entries: Vec<(u32, Vec<Regex>)> = self.priorities.iter().map(|entry| (entry.priority, patterns(entry))).collect();
+        let of = |group: &str| {
+            let matching = entries.iter().filter(|(_, patterns)| patterns.iter().any(|pattern| pattern.is_match(group)));
+            matching.map(|(priority, _)| *priority).max()
+        };
+        groups.map(of).collect()
     }
+}
+
+/// A regular expression for names of node groups; `None`: it is none, or one that takes more than 32 KiB.
+pub(crate) fn group_pattern(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(pattern).size_limit(32 << 10).build().ok()
 }
 
 impl Default for ClusterAutoscaler {

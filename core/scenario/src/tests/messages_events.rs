@@ -173,10 +173,11 @@ fn clusters_without_gardener() {
             ),
         ),
         (
-            json!({"priorities": [{"priority": 1, "groups": ["a("]}]}),
+            json!({"priorities": [{"priority": 1, "groups": ["a(", "(a{99}){99}"]}]}),
             format!(
                 "{path}.priorities: expected none without `priority` among the expanders: nothing else reads them; found 1 priorities\n\
-                 {path}.priorities[0].groups[0]: expected a regular expression; found \"a(\""
+                 {path}.priorities[0].groups[0]: expected a regular expression, of at most 32 KiB once it is compiled; found \"a(\"\n\
+                 {path}.priorities[0].groups[1]: expected a regular expression, of at most 32 KiB once it is compiled; found \"(a{{99}}){{99}}\""
             ),
         ),
     ] {

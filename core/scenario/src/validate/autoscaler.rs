@@ -1,9 +1,7 @@
 //! Options of the cluster autoscaler: how it chooses node groups (`expander/factory/expander_factory.go`, `expander/priority/priority.go`).
 
-use regex_lite::Regex;
-
 use crate::error::{quote, show};
-use crate::kube::autoscaler::{ClusterAutoscaler, Expander};
+use crate::kube::autoscaler::{ClusterAutoscaler, Expander, group_pattern};
 use crate::lowering::CheckCtx;
 
 /// Reports expanders and priorities that upstream refuses, and priorities that nothing reads.
@@ -26,8 +24,12 @@ pub(super) fn validate(ctx: &mut CheckCtx<'_>, path: &str, options: &ClusterAuto
     }
     for (k, entry) in options.priorities.iter().enumerate() {
         for (n, pattern) in entry.groups.iter().enumerate() {
-            if Regex::new(pattern).is_err() {
-                ctx.error(&format!("{path}.priorities[{k}].groups[{n}]"), quote(pattern), "a regular expression");
+            if group_pattern(pattern).is_none() {
+                ctx.error(
+                    &format!("{path}.priorities[{k}].groups[{n}]"),
+                    quote(pattern),
+                    "a regular expression, of at most 32 KiB once it is compiled",
+                );
             }
         }
     }

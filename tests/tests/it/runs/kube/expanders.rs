@@ -10,6 +10,7 @@ use zonefall_core::ids::{MachineDeploymentId, WorkloadId};
 use zonefall_core::kube::record::{GroupChoice, KubeRecord, NodeGroupFact};
 use zonefall_core::kube::spec::autoscaler::{ClusterAutoscaler, Expander, GroupPriority, NodeCount};
 use zonefall_core::kube::spec::{Task, WorkloadScale};
+use zonefall_core::scenario::units::Size;
 use zonefall_core::scenario::{CloudAnswer, Scenario};
 use zonefall_core::sim::Stepping;
 
@@ -111,9 +112,11 @@ fn choices(seen: &Seen) -> Vec<GroupChoice> {
 fn a_scale_up_is_capped_to_what_the_cluster_has_left_and_groups_say_so() {
     for (options, nodes, why) in [
         (ClusterAutoscaler { max_nodes_total: 7, ..lax(NodeCount::Live) }, 7, GroupChoice::NodesTotal),
-        // Nodes of 8 CPUs.
+        // Nodes of 8 CPUs and 32 GiB.
         (ClusterAutoscaler { cores_total: 47, ..lax(NodeCount::Live) }, 5, GroupChoice::ResourcesTotal),
         (ClusterAutoscaler { cores_total: 48, ..lax(NodeCount::Live) }, 6, GroupChoice::ResourcesTotal),
+        (ClusterAutoscaler { memory_total: gib(191), ..lax(NodeCount::Live) }, 5, GroupChoice::ResourcesTotal),
+        (ClusterAutoscaler { memory_total: gib(192), ..lax(NodeCount::Live) }, 6, GroupChoice::ResourcesTotal),
     ] {
         let mut scenario = pool([1, 1, 1], 60, 12, options);
         scenario.duration = secs(1_200);
@@ -125,6 +128,29 @@ fn a_scale_up_is_capped_to_what_the_cluster_has_left_and_groups_say_so() {
             choices.contains(&GroupChoice::Chosen) && choices[choices.len() - 3..].iter().all(|choice| *choice == why),
             "{choices:?}"
         );
+    }
+}
+
+const fn gib(gib: u64) -> Size {
+    Size(gib << 30)
+}
+
+#[test]
+fn totals_are_used_up_by_nodes_of_each_size() {
+    // Two groups have nodes of 8 CPUs and 32 GiB, and one has nodes twice as large; a node of each is there, and many pods wait.
+    for left in 0..=5 {
+        for nodes in [4, 5, 7] {
+            let options = lax(NodeCount::Live);
+            let by_cores = ClusterAutoscaler { cores_total: nodes * 8 + left, ..options.clone() };
+            let by_memory = ClusterAutoscaler { memory_total: gib(u64::from(nodes * 32 + left)), ..options };
+            for options in [by_cores, by_memory] {
+                let mut scenario = uneven(30, options.clone());
+                scenario.duration = secs(900);
+                let seen = run(&scenario, u64::from(left));
+                let last = sizes(&[1, 1, 1], &seen).pop().expect("the start is there");
+                assert_eq!(last[0] + last[1] + 2 * last[2], nodes, "{last:?} of {options:?}");
+            }
+        }
     }
 }
 
