@@ -67,7 +67,10 @@ fn apis(report: &Report, page: &Page) -> String {
             row(format!("{name} from {}", vantage.from), times, String::new())
         });
         let all = row(name.clone(), [api.read_unavailable_s, api.write_unavailable_s], idle);
-        std::iter::once(all).chain(apart).collect::<Vec<_>>()
+        let resources = api.resources.iter().map(|of| {
+            row(format!("{name}, {} alone", of.resource), [of.read_unavailable_s, of.write_unavailable_s], String::new())
+        });
+        std::iter::once(all).chain(apart).chain(resources).collect::<Vec<_>>()
     };
     let is_troubled =
         |api: &ApiReport| !api.outages.is_empty() || !api.no_leader.is_empty() || api.vantages_apart().next().is_some();

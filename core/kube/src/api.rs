@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::ctx::{ClusterCtx, Storage};
 use crate::event::KubeEvent;
-use crate::record::{KubeRecord, Replica, ServerFact, Verb};
+use crate::record::{ApiResource, KubeRecord, Replica, ServerFact, Verb};
 use crate::rule::hints;
 use crate::share::Share;
 use crate::spec::routing::ApiToEtcd;
@@ -116,8 +116,8 @@ pub struct Api {
     servers: BTreeMap<u32, Box<Server>>,
     /// Draws made so far for connections.
     draws: u64,
-    /// The share of reads and of writes that is answered, by [`Verb`].
-    views: Views<2, Share>,
+    /// The share that is answered of what clients ask for, by [`access::ASKED`].
+    views: Views<{ access::ASKED.len() }, Share>,
     /// The time of a write, as it is or last was.
     latency: Duration,
 }
@@ -230,6 +230,11 @@ impl Api {
 }
 
 impl Server {
+    /// How many of its resources are asked for: all, or one.
+    fn count(&self, resource: Option<ApiResource>) -> u64 {
+        resource.map_or(self.connections.resources() as u64, |_| 1)
+    }
+
     /// Follows what has become of etcd and of the paths; whether its answers are others now.
     fn follow(&mut self, draws: &mut u64, ctx: &mut ClusterCtx<'_>) -> bool {
         self.connect(draws, ctx, Connections::follow);

@@ -149,6 +149,14 @@ impl KubeRecord {
                     None => format!("API {} from {from} are as elsewhere", describe_verb(verb)),
                 }
             }
+            Self::ApiShareOf { resource, verb, share } => {
+                let what = format!("{} of {}", describe_verb(verb), resource.name());
+                match share {
+                    Some(Share::ALL) => format!("API {what} are available"),
+                    Some(share) => format!("API {what} stall at {} of the servers", text::fraction(share.missing())),
+                    None => format!("API {what} are as those of all resources"),
+                }
+            }
             Self::Lease(component, Some(replica)) => {
                 format!("{} {} is the leader", component.name(), replica.describe(scenario))
             }

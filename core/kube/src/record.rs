@@ -57,6 +57,15 @@ pub enum KubeRecord {
         /// For which share of the resources; `None`: as it counts, again.
         share: Option<Share>,
     },
+    /// Requests for one resource are answered otherwise than those for any.
+    ApiShareOf {
+        /// The resource.
+        resource: ApiResource,
+        /// Which requests.
+        verb: Verb,
+        /// At which share of the servers; `None`: as for any, again.
+        share: Option<Share>,
+    },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
     Lease(Component, Option<Replica>),
     /// A component acts (somebody leads and can write), or no longer. Told when it changes.
@@ -100,6 +109,7 @@ traced! {
         ApiShareFrom { from, verb, share } = 19,
         NodeGroup(deployment, fact) = 20,
         OperationRefused(task) = 23,
+        ApiShareOf { resource, verb, share } = 24,
     }
 }
 
@@ -164,6 +174,30 @@ impl Verb {
 }
 
 traced! { enum Verb { Read = 0, Write = 1 } }
+
+/// A resource of an API that is told of by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ApiResource {
+    /// `coordination.k8s.io` leases: heartbeats of nodes, and who leads.
+    Leases,
+    /// Pods, which stand for all that controllers work on.
+    Pods,
+}
+
+impl ApiResource {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Leases, Self::Pods];
+
+    /// Its name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leases => "leases",
+            Self::Pods => "pods",
+        }
+    }
+}
+
+traced! { enum ApiResource { Leases = 0, Pods = 1 } }
 
 /// A fact of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

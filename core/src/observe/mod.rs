@@ -140,6 +140,7 @@ impl Observer for Observers {
                 | KubeRecord::ApiAvailability { .. }
                 | KubeRecord::ApiShare { .. }
                 | KubeRecord::ApiShareFrom { .. }
+                | KubeRecord::ApiShareOf { .. }
                 | KubeRecord::Pod(..)
                 | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
                 | KubeRecord::Machine(_, MachineFact::DrainTimedOut)

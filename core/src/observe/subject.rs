@@ -155,6 +155,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         }
         KubeRecord::ApiServer(..)
         | KubeRecord::ApiShareFrom { .. }
+        | KubeRecord::ApiShareOf { .. }
         | KubeRecord::Hints(..)
         | KubeRecord::Endpoint { .. }
         | KubeRecord::NodeGroup(_, NodeGroupFact::Scanned(_)) => return Subject::default(),

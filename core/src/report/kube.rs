@@ -236,6 +236,10 @@ pub struct ApiReport {
     /// The same for clients at each vantage: the zones of its regions, then `outside`.
     #[serde(default)]
     pub vantages: Vec<ApiVantageReport>,
+    /// The same for requests for one resource, of those that once fared otherwise than requests for any: by the API's state, late requests
+    /// left out.
+    #[serde(default)]
+    pub resources: Vec<ApiResourceReport>,
     /// When it did not answer, or only for a part of its resources, by start.
     pub outages: Vec<ApiOutageReport>,
     /// When a component could do nothing, by component.
@@ -260,6 +264,17 @@ pub struct ApiVantageReport {
     /// Time without answers to reads, in seconds.
     pub read_unavailable_s: f64,
     /// Time in which they could not write, in seconds.
+    pub write_unavailable_s: f64,
+}
+
+/// Times in which requests to an API for one resource got no answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApiResourceReport {
+    /// `leases` (heartbeats of nodes, and who leads), or `pods` (and what else controllers work on).
+    pub resource: String,
+    /// Time without answers to reads of it, in seconds: the mean over servers.
+    pub read_unavailable_s: f64,
+    /// Time in which it could not be written, in seconds, likewise.
     pub write_unavailable_s: f64,
 }
 

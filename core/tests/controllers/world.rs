@@ -277,6 +277,7 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
         Record::Kube(_, KubeRecord::ApiServer(..)) => ["servers"; 2],
         Record::Kube(_, KubeRecord::ApiAvailability { .. } | KubeRecord::ApiShare { .. }) => ["api"; 2],
         Record::Kube(_, KubeRecord::ApiShareFrom { .. }) => ["vantages"; 2],
+        Record::Kube(_, KubeRecord::ApiShareOf { .. }) => ["resources"; 2],
         Record::Kube(_, KubeRecord::Lease(..) | KubeRecord::ControllerActive(..)) => ["leases"; 2],
         Record::Kube(_, KubeRecord::Hints(..)) => ["hints"; 2],
         Record::Kube(_, KubeRecord::Endpoint { .. }) => ["endpoints"; 2],

@@ -2,7 +2,7 @@
 
 use super::{Api, Server};
 use crate::ctx::{ClusterCtx, NewClient, NewConnection, Route};
-use crate::record::{KubeRecord, Verb};
+use crate::record::{ApiResource, KubeRecord, Verb};
 use crate::share::Share;
 use zonefall_kernel::time::Duration;
 use zonefall_network::vantage::{Change, Extent};
@@ -12,8 +12,18 @@ use zonefall_scenario::Vantage;
 /// A request that takes longer fails (`request-timeout`).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What clients ask for, by their places in [`Api::views`].
-const VERBS: [Verb; 2] = [Verb::Read, Verb::Write];
+/// What clients ask for, by its place in [`Api::views`]: anything, then resources that are also told of by themselves.
+pub(super) const ASKED: [(Verb, Option<ApiResource>); 6] = [
+    (Verb::Read, None),
+    (Verb::Write, None),
+    (Verb::Read, Some(ApiResource::Leases)),
+    (Verb::Write, Some(ApiResource::Leases)),
+    (Verb::Read, Some(ApiResource::Pods)),
+    (Verb::Write, Some(ApiResource::Pods)),
+];
+
+/// Of what clients ask for, by its place: how much of it they get.
+type Shares = [Share; ASKED.len()];
 
 /// How long requests for a resource take, made now; `None`: none is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,10 +69,17 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Resources for which a request is answered within a time.
-    fn served(&self, verb: Verb, within: Duration) -> u64 {
-        let served = self.by_member.iter().filter(|(.., access)| access.of(verb).is_some_and(|time| time <= within));
-        served.map(|(_, resources, _)| u64::from(*resources)).sum()
+    /// Resources, of those asked for, for which a request is answered within a time.
+    fn served(&self, (verb, resource): (Verb, Option<ApiResource>), within: Duration) -> u64 {
+        let in_time = |access: &Access| access.of(verb).is_some_and(|time| time <= within);
+        match resource {
+            Some(ApiResource::Leases) => u64::from(in_time(&self.leases)),
+            Some(ApiResource::Pods) => u64::from(in_time(&self.pods)),
+            None => {
+                let served = self.by_member.iter().filter(|(.., access)| in_time(access));
+                served.map(|(_, resources, _)| u64::from(*resources)).sum()
+            }
+        }
     }
 }
 
@@ -104,35 +121,34 @@ impl Api {
         self.access_over(key, net.round_trip(from, self.servers[&key].host))
     }
 
-    /// What clients at a vantage get from each server that they may be sent to, by [`VERBS`].
-    fn share_from(&self, vantage: Vantage, net: &Network, deadline: Duration) -> [Share; 2] {
+    /// What clients at a vantage get from each server that they may be sent to.
+    fn share_from(&self, vantage: Vantage, net: &Network, deadline: Duration) -> Shares {
         let ready = self.servers.values().filter(|server| server.ready);
         let reached = ready.filter_map(|server| Some((server, net.reach_from(vantage, server.host)?)));
-        let (mut served, mut all) = ([0; 2], 0);
+        let mut shares = [(0, 0); ASKED.len()];
         for (server, way) in reached.filter(|(_, way)| *way <= deadline) {
-            all += server.connections.resources() as u64;
-            for (served, verb) in served.iter_mut().zip(VERBS) {
-                *served += server.answers.served(verb, deadline - way);
+            for ((served, all), asked) in shares.iter_mut().zip(ASKED) {
+                *served += server.answers.served(asked, deadline - way);
+                *all += server.count(asked.1);
             }
         }
-        served.map(|served| Share::of(served, all))
+        shares.map(|(served, all)| Share::of(served, all))
     }
 
-    /// What new clients at a vantage get, by [`VERBS`]: through the load balancer, where the cluster has one.
-    fn share_of_new_clients(&self, vantage: Vantage, listening: &[u32], ctx: &ClusterCtx<'_>) -> [Share; 2] {
+    /// What new clients at a vantage get: through the load balancer, where the cluster has one.
+    fn share_of_new_clients(&self, vantage: Vantage, listening: &[u32], ctx: &ClusterCtx<'_>) -> Shares {
         let (net, scenario, deadline) = (&*ctx.net, ctx.scenario, ctx.scenario.probe.deadline);
         let client = NewClient { from: vantage, deadline, listening, net, scenario };
         let Some(connections) = ctx.path.new_connections(ctx.cluster, &client) else {
             return self.share_from(vantage, net, deadline);
         };
-        let mut weights = [(0.0, 0.0); 2];
+        let mut weights = [(0.0, 0.0); ASKED.len()];
         for NewConnection { chance, server } in connections {
             let reached = server.filter(|(_, way)| *way <= deadline);
             let reached = reached.and_then(|(key, way)| Some((self.servers.get(&key)?, deadline - way)));
-            for ((served, missing), verb) in weights.iter_mut().zip(VERBS) {
-                let part = reached.map_or(0.0, |(server, within)| {
-                    server.answers.served(verb, within) as f64 / server.connections.resources() as f64
-                });
+            for ((served, missing), asked) in weights.iter_mut().zip(ASKED) {
+                let part = reached
+                    .map_or(0.0, |(server, within)| server.answers.served(asked, within) as f64 / server.count(asked.1) as f64);
                 *served += chance * part;
                 *missing += chance * (1.0 - part);
             }
@@ -153,8 +169,8 @@ impl Api {
         let vantages = ctx.storage.vantages(ctx.spec.etcd, ctx.net);
         for change in views.look(probe, vantages, ctx.net, have) {
             match change {
-                Change::Counted { service, has } => {
-                    let (verb, up) = (VERBS[service], has > Share::NONE);
+                Change::Counted { service, has } if let (verb, None) = ASKED[service] => {
+                    let up = has > Share::NONE;
                     if (before[service] > Share::NONE) != up {
                         ctx.record(KubeRecord::ApiAvailability { verb, up });
                     }
@@ -162,9 +178,17 @@ impl Api {
                         ctx.record(KubeRecord::ApiShare { verb, share: has });
                     }
                 }
-                Change::Apart { from, service, has } => {
-                    ctx.record(KubeRecord::ApiShareFrom { from, verb: VERBS[service], share: has });
+                Change::Apart { from, service, has } if let (verb, None) = ASKED[service] => {
+                    ctx.record(KubeRecord::ApiShareFrom { from, verb, share: has });
                 }
+                Change::Counted { .. } | Change::Apart { .. } => {}
+            }
+        }
+        let now = views.available();
+        for (place, (verb, resource)) in ASKED.into_iter().enumerate() {
+            let apart = |shares: Shares| Some(shares[place]).filter(|share| *share != shares[verb as usize]);
+            if let Some(resource) = resource.filter(|_| apart(now) != apart(before)) {
+                ctx.record(KubeRecord::ApiShareOf { resource, verb, share: apart(now) });
             }
         }
         self.views = views;

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use crate::ids::KubeClusterId;
 use crate::kernel::time::{Duration, Time};
-use crate::kube::record::{KubeRecord, Verb};
+use crate::kube::record::{ApiResource, KubeRecord, Verb};
 use crate::kube::share::Share;
 use crate::kube::spec::Component;
 use crate::network::vantage::Extent;
 use crate::observe::availability::ApiRows;
 use crate::observe::shares::{Shares, Span};
-use crate::report::{ApiOutageReport, ApiReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds};
+use crate::report::{
+    ApiOutageReport, ApiReport, ApiResourceReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds,
+};
 use crate::scenario::{Scenario, Vantage};
 
 /// Follows the APIs of all clusters. Everything answers and acts at the start.
@@ -27,6 +29,8 @@ struct Api {
     requests: [Served; 2],
     /// The same of clients who have once been served otherwise, and the share that they have, where that is not what counts.
     vantages: BTreeMap<Vantage, [(Option<Share>, Served); 2]>,
+    /// The same of requests for resources that have once been answered otherwise.
+    resources: BTreeMap<ApiResource, [(Option<Share>, Served); 2]>,
     idle: [Gaps; Component::ALL.len()],
     leases: Vec<LeaseReport>,
 }
@@ -34,24 +38,40 @@ struct Api {
 impl Api {
     fn new(deadline: Duration) -> Self {
         let requests = [(); 2].map(|()| Served { share: Share::ALL, shares: Shares::new(deadline), over: Vec::new() });
-        Self { requests, vantages: BTreeMap::new(), idle: Default::default(), leases: Vec::new() }
+        let (vantages, resources, idle, leases) = Default::default();
+        Self { requests, vantages, resources, idle, leases }
     }
 
     /// Requests of a kind are answered for this share of the resources.
     fn served(&mut self, at: Time, verb: Verb, share: Share) {
         self.requests[verb as usize].set(at, share);
-        let alike = self.vantages.values_mut().map(|of| &mut of[verb as usize]).filter(|(apart, _)| apart.is_none());
-        alike.for_each(|(_, served)| served.set(at, share));
+        let all = self.vantages.values_mut().chain(self.resources.values_mut()).map(|of| &mut of[verb as usize]);
+        all.filter(|(apart, _)| apart.is_none()).for_each(|(_, served)| served.set(at, share));
     }
 
     /// Clients at a vantage are served otherwise than it counts; `None`: as it counts, again.
     fn served_from(&mut self, at: Time, from: Vantage, verb: Verb, share: Option<Share>) {
-        let counted = &self.requests;
-        let of = self.vantages.entry(from).or_insert_with(|| counted.clone().map(|served| (None, served)));
-        let (apart, served) = &mut of[verb as usize];
-        *apart = share;
-        served.set(at, share.unwrap_or(counted[verb as usize].share));
+        set_apart(&mut self.vantages, &self.requests, (from, verb), at, share);
     }
+
+    /// Requests for a resource are answered otherwise than those for any; `None`: as those, again.
+    fn served_of(&mut self, at: Time, resource: ApiResource, verb: Verb, share: Option<Share>) {
+        set_apart(&mut self.resources, &self.requests, (resource, verb), at, share);
+    }
+}
+
+/// Some have another share than what counts; `None`: the same again.
+fn set_apart<K: Ord>(
+    all: &mut BTreeMap<K, [(Option<Share>, Served); 2]>,
+    counted: &[Served; 2],
+    (whose, verb): (K, Verb),
+    at: Time,
+    share: Option<Share>,
+) {
+    let of = all.entry(whose).or_insert_with(|| counted.clone().map(|served| (None, served)));
+    let (apart, served) = &mut of[verb as usize];
+    *apart = share;
+    served.set(at, share.unwrap_or(counted[verb as usize].share));
 }
 
 /// What is served of requests of one kind.
@@ -115,6 +135,9 @@ impl Apis {
             KubeRecord::ApiShareFrom { from, verb, share } => {
                 self.api(cluster, scenario).served_from(at, from, verb, share);
             }
+            KubeRecord::ApiShareOf { resource, verb, share } => {
+                self.api(cluster, scenario).served_of(at, resource, verb, share);
+            }
             KubeRecord::ControllerActive(component, acts) => {
                 self.api(cluster, scenario).idle[component as usize].set(at, acts);
             }
@@ -170,6 +193,10 @@ impl Apis {
             let [read_unavailable_s, write_unavailable_s] = with_late(own.unwrap_or(by_state), &late);
             ApiVantageReport { from: from.name(scenario).to_owned(), read_unavailable_s, write_unavailable_s }
         };
+        let resource = |(resource, of): (&ApiResource, &[(Option<Share>, Served); 2])| {
+            let [read_unavailable_s, write_unavailable_s] = of.each_ref().map(|(_, served)| length(unavailable(served)));
+            ApiResourceReport { resource: resource.name().to_owned(), read_unavailable_s, write_unavailable_s }
+        };
         let mut all_vantages: Vec<Vantage> = vantages.iter().chain(api.vantages.keys()).copied().collect();
         all_vantages.sort_unstable();
         all_vantages.dedup();
@@ -201,6 +228,7 @@ impl Apis {
             read_unavailable_s,
             write_unavailable_s,
             vantages: all_vantages.into_iter().map(vantage).collect(),
+            resources: api.resources.iter().map(resource).collect(),
             outages,
             no_leader: idle.collect(),
             leases: api.leases.clone(),

@@ -1,7 +1,9 @@
 //! The report in words and numbers: every figure that the charts rest on.
 
 use yew::prelude::*;
-use zonefall_core::report::{ApiOutageReport, ApiVantageReport, EtcdReport, PendingReport, RefusedReport, Report};
+use zonefall_core::report::{
+    ApiOutageReport, ApiResourceReport, ApiVantageReport, EtcdReport, PendingReport, RefusedReport, Report,
+};
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::labels::{clock, length, moment, outage};
@@ -180,6 +182,12 @@ fn kubernetes(report: &Report) -> Html {
         };
         api.vantages_apart().map(row).collect::<Vec<_>>()
     });
+    let by_resource = report.api.iter().flat_map(|(name, api)| {
+        let row = |row: &ApiResourceReport| {
+            vec![name.clone(), row.resource.clone(), length(row.read_unavailable_s), length(row.write_unavailable_s)]
+        };
+        api.resources.iter().map(row).collect::<Vec<_>>()
+    });
     let clients = report.access.iter().map(|of| {
         let affected = format!("{} of {}", count(of.affected), count(of.count));
         let times = [of.longest_s, of.total_s].map(length);
@@ -245,6 +253,7 @@ fn kubernetes(report: &Report) -> Html {
             { rows("Components that lost a pod (longest times)", &longest, components) }
             { rows("Unavailable APIs", &["Cluster", "Requests", "From", "For", "Root cause"], outages) }
             { rows("Unavailable APIs for clients elsewhere", &["Cluster", "Clients in", "Reads", "Writes"], apart) }
+            { rows("Unavailable APIs, by resource", &["Cluster", "Resource", "Reads", "Writes"], by_resource) }
             { rows("Clients of APIs", &["Cluster", "Clients", "Affected", "Longest outage", "Total", "New connections", "Via load balancer"], clients) }
             { rows("Requests of clients of APIs", &asked, requests) }
             { rows("Inactive controllers", &["Cluster", "Component", "From", "For"], idle) }

@@ -112,6 +112,28 @@ fn a_stall_is_in_the_report_by_its_share_and_in_the_verdict() {
 }
 
 #[test]
+fn resources_are_told_of_by_themselves_where_they_fare_otherwise() {
+    let (mut leases, mut pods, mut stalled) = (0, 0, 0);
+    for seed in 0..40 {
+        let report = report("process_pause", OTHER, "190s", seed);
+        let api = &report.api["c"];
+        let whole = [api.read_unavailable_s, api.write_unavailable_s];
+        for row in &api.resources {
+            // Of three servers none, one, two or all stall, each for 35 to 40 s, and for 20 s more where it dials the silent member again. One
+            // whose readiness check stalls, too, is sent no more clients after three checks, 20 s at least.
+            let of = [row.read_unavailable_s, row.write_unavailable_s];
+            assert!(of[0] == of[1] && of[1] != whole[1], "seed {seed}: {row:?}, of all {whole:?}");
+            assert!(of[1] == 0.0 || (20.0 / 3.0..=60.0).contains(&of[1]), "seed {seed}: {row:?}");
+            let count = if row.resource == "leases" { &mut leases } else { &mut pods };
+            (*count, stalled) = (*count + 1, stalled + usize::from(of[1] > 0.0));
+        }
+    }
+    // One server of three has a third of its connections there: of three none has its own for leases there with 8/27.
+    assert_eq!([leases, pods], [40; 2]);
+    assert!((40..=72).contains(&stalled), "{stalled} of 80, expected 56");
+}
+
+#[test]
 fn a_killed_process_is_noticed_at_once() {
     for seed in 0..4 {
         let other = report("process_kill", OTHER, "60s", seed);
