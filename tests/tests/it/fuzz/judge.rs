@@ -208,10 +208,12 @@ struct Watch {
     changed: u64,
     /// An alarm is on, of a database that what was put may have filled.
     alarm: bool,
-    /// Members that have rewritten their databases since those last came with a snapshot: the size then, and [`Watch::put_bytes`] then.
+    /// Members that have rewritten their databases since those last came with a snapshot: the size then, and [`Watch::settled`] then.
     rewritten: BTreeMap<MemberId, (u64, u64)>,
     /// Bytes of keys and values of all puts that have ended.
     put_bytes: u64,
+    /// The same when a put was last served: those that have ended since, in vain, may wait in a log and be applied yet.
+    settled: u64,
     /// The same when a snapshot began to be sent to each member: it has applied no more when that has arrived.
     behind: BTreeMap<MemberId, u64>,
     /// When the latest members were added.
@@ -247,6 +249,7 @@ impl Watch {
             alarm,
             rewritten,
             put_bytes,
+            settled: 0,
             behind,
             added,
             sends,
@@ -291,12 +294,15 @@ impl Watch {
                 self.absent.remove(id);
             }
             Record::Client(ClientRecord::Request { client, op, result, .. }) => {
+                if let Op::Put { key_bytes, value_bytes } = op {
+                    self.put_bytes += u64::from(key_bytes + value_bytes);
+                    if *result == RequestResult::Ok {
+                        self.settled = self.put_bytes;
+                    }
+                }
                 if *result == RequestResult::Ok {
                     self.seen.puts += 1;
                     self.served += u64::from(client.0 == self.last);
-                }
-                if let Op::Put { key_bytes, value_bytes } = op {
-                    self.put_bytes += u64::from(key_bytes + value_bytes);
                 }
             }
             Record::Etcd(EtcdRecord::Elected { .. }) => self.seen.elections += 1,
@@ -311,7 +317,7 @@ impl Watch {
             }
             Record::Etcd(EtcdRecord::AlarmDisarmed(_)) => self.alarm = false,
             Record::Etcd(EtcdRecord::Defragmented { member, after, .. }) => {
-                let applied = self.behind.remove(member).unwrap_or(self.put_bytes);
+                let applied = self.behind.remove(member).unwrap_or(self.settled);
                 self.rewritten.insert(*member, (*after, applied));
             }
             Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
