@@ -100,6 +100,8 @@ struct Dial {
     attempt: Attempt<Address>,
     /// What the original host resolves to and is still to be dialled, the present one last; none: the attempt goes straight to a server.
     left: Vec<Hop>,
+    /// The target of the balancer that packets to the present address are sent to.
+    target: Option<u32>,
     /// When the present address was first dialled.
     since: Time,
     /// When it is given up.
@@ -375,15 +377,15 @@ impl Client {
                 }
             }
         };
-        self.dial_next(Dial { attempt, left, since: ctx.now, until: deadline, deadline }, ctx);
+        self.dial_next(Dial { attempt, left, target: None, since: ctx.now, until: deadline, deadline }, ctx);
     }
 
     /// It dials the last of the addresses that are left.
     fn dial_next(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
-        dial.since = ctx.now;
+        (dial.since, dial.target) = (ctx.now, None);
         let left = dial.deadline.since(ctx.now);
         dial.until = ctx.now + dial_share(left, dial.left.len());
-        let reply = self.dial_address(&dial, ctx);
+        let reply = self.dial_address(&mut dial, ctx);
         self.dialled(dial.attempt, reply, Some(dial), ctx);
     }
 
@@ -422,7 +424,7 @@ impl Client {
                 self.fail(dial.attempt, expired, ctx);
             }
         } else if is_syn(dial.since + self.jitter, ctx.now) {
-            let reply = self.dial_address(&dial, ctx);
+            let reply = self.dial_address(&mut dial, ctx);
             self.dialled(dial.attempt, reply, Some(dial), ctx);
         }
     }

@@ -96,8 +96,9 @@ impl ClientCtx<'_> {
         own.map_or(Reply::Refused, |key| self.connect(self.straight(from, key), key, None))
     }
 
-    /// A client on a host dials a node of the balancer.
-    pub(crate) fn dial_node(&self, from: HostId, node: u16, draw: &mut Draw) -> Reply<Connection> {
+    /// A client on a host dials a node of the balancer. `target`: the one that its first packet was sent to; the next ones are of the same
+    /// flow, and go there as long as the node sends clients there (AWS: "each individual TCP connection is routed to a single target").
+    pub(crate) fn dial_node(&self, from: HostId, node: u16, target: &mut Option<u32>, draw: &mut Draw) -> Reply<Connection> {
         if self.balancer.refuses() {
             return Reply::Refused;
         }
@@ -108,7 +109,8 @@ impl ClientCtx<'_> {
         if choice.is_empty() {
             return Reply::Refused;
         }
-        let key = choice[draw.below(choice.len() as u64) as usize];
+        let key = target.filter(|key| choice.contains(key)).unwrap_or_else(|| choice[draw.below(choice.len() as u64) as usize]);
+        *target = Some(key);
         if self.spec.loopback == Loopback::Fails && self.balancer.leads_to(key) == from {
             return Reply::Silence;
         }

@@ -76,7 +76,7 @@ pub(crate) fn new_connections(balancer: &Balancer, spec: &LoadBalancer, client: 
 /// What its nodes do with a new connection.
 fn kinds(balancer: &Balancer, spec: &LoadBalancer, client: &NewClient<'_>) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
-    for node in balancer.resolved(spec, client.net) {
+    for node in balancer.resolved(client.from, spec, client.net) {
         let (odds, servers) = replies(balancer, node, spec, client);
         let place = kinds.iter().position(|kind| kind.odds == odds).unwrap_or_else(|| {
             kinds.push(Kind { odds, nodes: 0, servers: Vec::new() });

@@ -256,13 +256,18 @@ impl Balancer {
     /// Nodes that a client on a host dials, by their places: those that its name resolves to, or the one on the client's machine.
     pub(crate) fn addresses(&self, from: HostId, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
         let is_near = |node: &u16| !self.is_local || self.nodes[usize::from(*node)] == from;
-        self.resolved(spec, net).into_iter().filter(is_near).collect()
+        self.resolved(Vantage::Zone(net.zone(from)), spec, net).into_iter().filter(is_near).collect()
     }
 
     /// Nodes that the name of the balancer resolves to, by their places. One that forwards within its zone is left out while no target there is healthy,
     /// unless that holds for all (AWS, "Target group health": DNS fails away from zones without healthy targets; all zones unhealthy: to
-    /// all). How long clients keep an older answer is left out.
-    pub(crate) fn resolved(&self, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
+    /// all). How long clients keep an older answer is left out. Where all nodes have one address, the one at which packets `from` there enter.
+    pub(crate) fn resolved(&self, from: Vantage, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
+        if spec.one_address {
+            let host = |node: u16| self.nodes[usize::from(node)];
+            let order = |node: &u16| (!net.is_powered(host(*node)), Vantage::Zone(net.zone(host(*node))) != from);
+            return self.nodes().min_by_key(order).into_iter().collect();
+        }
         let is_well = |node: &u16| self.eligible(*node, spec, net).iter().any(|key| self.health(*node, *key) == Health::Healthy);
         let well: Vec<u16> = self.nodes().filter(|node| !spec.cross_zone && is_well(node)).collect();
         if well.is_empty() { self.nodes().collect() } else { well }

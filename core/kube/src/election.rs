@@ -50,6 +50,8 @@ struct Candidate {
     /// Its next try; in the past where it could not write since.
     next: Time,
     tries: Draw,
+    /// When its next process starts, where one has ended because it lost the lease.
+    restarts: Option<Time>,
 }
 
 /// What a candidate gets from its API server.
@@ -133,7 +135,8 @@ impl Election {
     /// A candidate's process runs.
     pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, ctx: &ClusterCtx<'_>) {
         let tries = self.course(ctx);
-        let candidate = Candidate { replica, host, server: None, writes: None, acts: None, seen: None, next: ctx.now, tries };
+        let candidate =
+            Candidate { replica, host, server: None, writes: None, acts: None, seen: None, next: ctx.now, tries, restarts: None };
         self.candidates.insert(key, Box::new(candidate));
         self.connect(key, api, ctx);
     }
@@ -171,9 +174,10 @@ impl Election {
         })
     }
 
-    /// Its candidates, and their hosts.
+    /// Its candidates with a process, and their hosts.
     pub fn candidates(&self) -> impl Iterator<Item = (ApiClient, HostId)> {
-        self.candidates.iter().map(|(key, candidate)| (ApiClient::Candidate(self.component, *key), candidate.host))
+        let running = self.candidates.iter().filter(|(_, candidate)| candidate.restarts.is_none());
+        running.map(|(key, candidate)| (ApiClient::Candidate(self.component, *key), candidate.host))
     }
 
     /// A new process of a candidate becomes the client of one of the API servers.
@@ -200,7 +204,8 @@ impl Election {
 
     /// The API answers some, or no longer, or more slowly.
     pub fn access_changed(&mut self, api: &Api, ctx: &ClusterCtx<'_>) {
-        let keys: Vec<u32> = self.candidates.keys().copied().collect();
+        let running = self.candidates.iter().filter(|(_, candidate)| candidate.restarts.is_none());
+        let keys: Vec<u32> = running.map(|(key, _)| *key).collect();
         let seen: Vec<Attachment> = keys.iter().map(|key| self.attach(*key, api, ctx)).collect();
         if let Some(holder) = self.holder
             && self.candidates[&holder].writes.is_some()
@@ -209,12 +214,13 @@ impl Election {
             self.interrupt(ctx);
         }
         let mut back = Vec::new();
-        for (candidate, attachment) in self.candidates.values_mut().zip(seen) {
+        for (key, attachment) in keys.into_iter().zip(seen) {
+            let candidate = self.candidates.get_mut(&key).expect("it is one of them");
             let before = candidate.writes;
             candidate.follow(attachment, ctx.now);
-            back.push(candidate.writes.is_some() && before.is_none() && candidate.next < ctx.now);
+            back.extend(Some(key).filter(|_| candidate.writes.is_some() && before.is_none() && candidate.next < ctx.now));
         }
-        for key in keys.into_iter().zip(back).filter(|(_, back)| *back).map(|(key, _)| key) {
+        for key in back {
             let tries = self.course(ctx);
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
             (candidate.next, candidate.tries) = (ctx.now, tries);
@@ -274,9 +280,16 @@ impl Election {
                 self.resign(ctx);
                 let tries = self.course(ctx);
                 let candidate = self.candidates.get_mut(&key).expect("the holder is one of them");
-                (candidate.seen, candidate.next, candidate.tries) = (None, ctx.now + ctx.spec.timers.restart, tries);
-                self.connect(key, api, ctx);
+                let starts = ctx.now + ctx.spec.timers.restart;
+                (candidate.seen, candidate.next, candidate.tries, candidate.restarts) = (None, starts, tries, Some(starts));
+                (candidate.server, candidate.writes) = (None, None);
             }
+        }
+        let due = |(_, one): &(&u32, &Box<Candidate>)| one.restarts.is_some_and(|at| at <= ctx.now);
+        let started: Vec<u32> = self.candidates.iter().filter(due).map(|(key, _)| *key).collect();
+        for key in started {
+            self.candidates.get_mut(&key).expect("it is one of them").restarts = None;
+            self.connect(key, api, ctx);
         }
         if self.holder.is_none() {
             self.try_all(ctx);
@@ -317,6 +330,8 @@ impl Election {
             }
             None => self.candidates.values().filter(|one| one.writes.is_some()).map(|one| one.next.max(ctx.now)).min(),
         };
+        let restarts = self.candidates.values().filter_map(|one| one.restarts);
+        let next = next.into_iter().chain(restarts).min();
         if let Some((at, generation)) = self.timer.rearm(next) {
             ctx.schedule(at, KubeEvent::Election { component: self.component, generation });
         }

@@ -12,10 +12,13 @@ use crate::units::Rate;
 pub struct LoadBalancer {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// Zones of its nodes, at least one. Its DNS name has the addresses of all nodes. None where it runs on `machines`.
+    /// Zones of its nodes, at least one. Its DNS name has the addresses of all nodes, or their `one_address`. None where it runs on `machines`.
     pub zones: Vec<ZoneId>,
     /// Nodes of the topology that each run a node of it, a process. There its name has the address of that process, elsewhere none.
     pub machines: Vec<NodeId>,
+    /// Whether all its nodes have one address, a regional one: packets of a client enter at the node of its own zone, or, while that has no
+    /// power, of another.
+    pub one_address: bool,
     /// Whether a node sends clients to targets of other zones than its own, too.
     pub cross_zone: bool,
     /// Its health check.

@@ -116,6 +116,13 @@ const HAPROXY_ON_HOSTS: Profile = Profile {
 };
 
 impl BalancerProfile {
+    /// Whether its front end is one regional address, which the provider's network implements in all zones (Google Cloud, internal
+    /// passthrough Network Load Balancer: a regional forwarding rule; Azure: zone-redundant front ends, "a single IP address will survive
+    /// zone failure"), not an address for each zone (AWS).
+    pub(crate) const fn has_one_address(self) -> bool {
+        matches!(self, Self::GcpPassthrough | Self::AzureStandard)
+    }
+
     const ALL: [Self; 4] = [Self::AwsNlb, Self::GcpPassthrough, Self::AzureStandard, Self::Haproxy];
 
     /// Its values.

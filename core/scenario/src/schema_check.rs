@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::error::{Errors, did_you_mean, one_of, quote, show};
 use super::json::{Step, render};
 use super::schema::{Unpicked, field, fields, is_required, kind_of, leaves, pick, required, resolve, shared, takes};
-use super::units::{base_of, expected_of};
+use super::units::{Probability, base_of, expected_of};
 
 /// The file in the form the schema asks for, and the paths of the places that were replaced.
 pub(super) fn check(value: Value, errors: &mut Errors) -> (Value, BTreeSet<String>) {
@@ -35,6 +35,12 @@ impl Bounds {
         let bound = |key| schema.get(key).and_then(Value::as_str);
         Self { min: bound("x-min").or(self.min), max: bound("x-max").or(self.max) }
     }
+
+    /// The largest number: a probability has its bound in percent.
+    fn largest_number(self, schema: &Value) -> Option<f64> {
+        let percent = self.max.and_then(|max| max.parse::<Probability>().ok());
+        percent.map(|part| part.0).or_else(|| schema.get("maximum").and_then(Value::as_f64))
+    }
 }
 
 impl SchemaCheck<'_> {
@@ -53,7 +59,7 @@ impl SchemaCheck<'_> {
             Value::Object(map) if is_object(schema) => self.object(schema, map),
             Value::Array(items) => self.array(schema, items, bounds),
             Value::String(text) => self.text(schema, text, bounds),
-            Value::Number(_) => self.number(schema, value),
+            Value::Number(_) => self.number(schema, value, bounds),
             other => other,
         }
     }
@@ -138,13 +144,13 @@ impl SchemaCheck<'_> {
         Value::String(text)
     }
 
-    fn number(&mut self, schema: &'static Value, value: Value) -> Value {
+    fn number(&mut self, schema: &'static Value, value: Value, bounds: Bounds) -> Value {
         let Some(number) = value.as_f64() else { return value };
         let bound = |key| schema.get(key).and_then(Value::as_f64);
         let fits = bound("minimum").is_none_or(|min| number >= min)
-            && bound("maximum").is_none_or(|max| number <= max)
+            && bounds.largest_number(schema).is_none_or(|max| number <= max)
             && (schema.get("format").and_then(Value::as_str) != Some("uint32") || number <= f64::from(u32::MAX));
-        if fits { value } else { self.wrong(schema, &value, &expected(schema, Bounds::default(), &value)) }
+        if fits { value } else { self.wrong(schema, &value, &expected(schema, bounds, &value)) }
     }
 
     fn union(&mut self, schema: &'static Value, value: Value, bounds: Bounds) -> Value {
@@ -305,7 +311,8 @@ fn leaf(schema: &'static Value, bounds: Bounds, found: &Value) -> String {
         return one_of_all(words.iter().copied());
     }
     let bound = |key| schema.get(key).filter(|bound| bound.is_number()).map(ToString::to_string);
-    let range = match (bound("minimum"), bound("maximum")) {
+    let most = bounds.largest_number(schema).map(|most| Value::from(most).to_string()).filter(|_| bounds.max.is_some());
+    let range = match (bound("minimum"), most.or_else(|| bound("maximum"))) {
         (Some(min), Some(max)) => format!(" from {min} to {max}"),
         (Some(min), None) => format!(", at least {min}"),
         (None, Some(max)) => format!(", at most {max}"),

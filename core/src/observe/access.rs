@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::access::balancer::health::Health;
 use crate::access::origin::{node, origin};
 use crate::access::record::{AccessRecord, ConnectionState, RequestResult};
-use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId};
+use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::spec::KubeClusterSpec;
@@ -110,11 +110,18 @@ impl Access {
         }
     }
 
-    /// Faults under way; else what etcd has just done; else a fault that ended not long ago; else what the load balancer does without a fault.
+    /// What never works; else faults under way; else what etcd has just done; else what the load balancer does without a fault; else a fault
+    /// that ended not long ago.
     fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
-        let origin = self.origin(cluster, client);
-        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, spec, origin);
+        if let ApiClient::Further(id, _) = client
+            && !spec.api_clients[id].in_cluster_network
+            && had == ConnectionState::None
+            && let Some(to) = spec.api_clients[id].alternatives.and_then(first_dialled)
+        {
+            return format!("packets from outside the cluster network to {to} vanish");
+        }
+        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, cluster, client, [had, now]);
         let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
         let faults = self.active.iter().chain(just_ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
         let faults: Vec<String> = faults.collect();
@@ -127,10 +134,11 @@ impl Access {
         if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
             return happened.clone();
         }
-        if let Some((then, fault)) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault)) {
-            return format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then)));
-        }
-        self.without_fault(cluster, client, had, now).unwrap_or_else(|| "no fault under way".to_owned())
+        let ended = || {
+            let (then, fault) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault))?;
+            Some(format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then))))
+        };
+        self.without_fault(cluster, client, had, now).or_else(ended).unwrap_or_else(|| "no fault under way".to_owned())
     }
 
     /// What a load balancer does without a fault.
@@ -144,13 +152,6 @@ impl Access {
         let spec = &self.scenario.kube.clusters[cluster];
         let origin = self.origin(cluster, client)?;
         let balancer = &self.scenario.load_balancers[origin];
-        if let ApiClient::Further(id, _) = client
-            && !spec.api_clients[id].in_cluster_network
-            && had == ConnectionState::None
-            && let Some(to) = spec.api_clients[id].alternatives.and_then(first_dialled)
-        {
-            return Some(format!("packets from outside the cluster network to {to} vanish"));
-        }
         // Of a balancer on each node only the process on the client's own.
         let serves = |place: u16| balancer.machines.get(usize::from(place)).is_none_or(|own| node(client, spec) == Some(*own));
         let is_target = node(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
@@ -197,20 +198,38 @@ impl Access {
         spec.access.map(|access| origin(client, &access, spec, &self.scenario))
     }
 
-    /// Whether a fault can concern clients of a cluster: not a fault of another load balancer than `own`, or of another cluster's hosts or
-    /// etcd.
-    fn concerns(&self, fault: &Fault, cluster: &KubeClusterSpec, own: Option<BalancerId>) -> bool {
-        let is_own = |node: NodeId| cluster.control_plane.contains(&node) || cluster.nodes.iter().any(|own| own.node == node);
+    /// Whether a fault can concern a client: whether it hits what its connection used, or, where it had none, what it may use. Packets that do
+    /// not pass are nothing that etcd does.
+    fn concerns(&self, fault: &Fault, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2]) -> bool {
+        let (scenario, spec) = (&*self.scenario, &self.scenario.kube.clusters[cluster]);
+        let used = had.other_end().or_else(|| now.other_end());
+        let members = &scenario.etcd[spec.etcd].members;
+        let needs_etcd = !matches!(now, ConnectionState::Silent { .. } | ConnectionState::Late { .. });
+        let serves = |host: NodeId| {
+            used.map_or_else(|| spec.control_plane.contains(&host), |(server, _)| spec.control_plane[server as usize] == host)
+        };
+        let uses = |host: NodeId| {
+            serves(host) || node(client, spec) == Some(host) || needs_etcd && members.iter().any(|member| member.node == host)
+        };
+        let through = used.is_none_or(|(_, through)| through);
+        let own = self.origin(cluster, client).filter(|_| through);
+        let is_near = |zone: ZoneId| {
+            let hosts =
+                spec.control_plane.iter().copied().chain(node(client, spec)).chain(members.iter().map(|member| member.node));
+            let of_balancer = own.is_some_and(|own| scenario.load_balancers[own].zones.contains(&zone));
+            of_balancer
+                || node(client, spec).is_none()
+                || hosts.filter(|host| uses(*host)).any(|host| scenario.nodes[host].zone == zone)
+        };
         fault.kind().hits().into_iter().any(|hit| match hit {
             Hit::Balancer(balancer) => own == Some(balancer),
-            Hit::Member(FaultTarget::Named(member)) => member.cluster == cluster.etcd,
-            Hit::Node(FaultTarget::Named(node)) => is_own(node),
-            Hit::Volume(FaultTarget::Named(volume)) => {
-                self.scenario.etcd[cluster.etcd].members.iter().any(|member| member.volume == volume)
-            }
-            Hit::Zone(_) | Hit::Link(..) => true,
+            Hit::Member(FaultTarget::Named(member)) => needs_etcd && member.cluster == spec.etcd,
+            Hit::Node(FaultTarget::Named(node)) => uses(node),
+            Hit::Volume(FaultTarget::Named(volume)) => needs_etcd && members.iter().any(|member| member.volume == volume),
+            Hit::Zone(FaultTarget::Named(zone)) => is_near(zone),
+            Hit::Link(..) => true,
             // Faults that have begun hit what they name.
-            Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) => false,
+            Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) | Hit::Zone(_) => false,
         })
     }
 

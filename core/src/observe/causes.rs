@@ -122,8 +122,8 @@ enum Incident {
     Deposed(MemberId),
     /// Who won, and the leader before, where it did not yet know.
     Elected(MemberId, Option<MemberId>),
-    /// Who won, while another had campaigned for this later term.
-    ElectedBehind(MemberId, MemberId, u64),
+    /// A leader, and another that had campaigned for this later term, of which the leader did not know.
+    Behind(MemberId, MemberId, u64),
     /// A member runs that had stopped.
     Serves(MemberId),
     /// Voters that did not run, right after one had stopped; and all voters.
@@ -255,13 +255,13 @@ impl Causes {
         })
     }
 
-    /// The leader that was lost had been elected while another member had campaigned for a later term.
+    /// While the leader that was lost led, or was elected, another member had campaigned for a later term.
     fn behind(&self, outage: &Outage) -> Option<String> {
         let (_, lost, Incident::SteppedDown(_, StepDownReason::HigherTerm)) = self.lost_leader(outage)? else { return None };
         let incidents = self.clusters[outage.cluster].incidents.iter().rev().filter(|(at, _)| *at <= outage.from);
         let (other, term) =
             incidents.take_while(|(at, _)| *at + BEFORE >= outage.from).find_map(|(_, incident)| match incident {
-                Incident::ElectedBehind(leader, other, term) if *leader == lost => Some((*other, *term)),
+                Incident::Behind(leader, other, term) if *leader == lost => Some((*other, *term)),
                 _ => None,
             })?;
         Some(format!("{} had campaigned for a later term ({term})", self.name(other)))
@@ -331,15 +331,23 @@ impl Causes {
                 let ahead = (0u8..).zip(&cluster.campaigned).max_by_key(|(_, term)| **term).filter(|(_, ahead)| *ahead > term);
                 if let Some((index, ahead)) = ahead {
                     let (other, ahead) = (MemberId { cluster: id, index }, *ahead);
-                    self.happened(at, id, Incident::ElectedBehind(*member, other, ahead));
+                    self.happened(at, id, Incident::Behind(*member, other, ahead));
                 }
                 let cluster = Arc::make_mut(&mut self.clusters[id]);
                 let before = cluster.leader.replace(*member).filter(|before| before != member);
                 self.happened(at, id, Incident::Elected(*member, before));
             }
-            Record::Etcd(EtcdRecord::SteppedDown { member, reason, .. }) if cluster.leader == Some(*member) => {
+            Record::Etcd(EtcdRecord::SteppedDown { member, term, reason }) if cluster.leader == Some(*member) => {
                 cluster.leader = None;
                 if *reason == StepDownReason::HigherTerm {
+                    // What it has received last is the latest of all campaigns. It knew of none of those for the terms between.
+                    let mut later: Vec<(u64, u8)> =
+                        cluster.campaigned.iter().copied().zip(0..).filter(|(of, _)| of > term).collect();
+                    later.sort_unstable();
+                    let before = later.pop().and_then(|(last, _)| later.pop().filter(|(of, _)| *of < last));
+                    if let Some((of, index)) = before {
+                        self.happened(at, id, Incident::Behind(*member, MemberId { cluster: id, index }, of));
+                    }
                     self.stops_with_pod(at, *member, false);
                 }
                 self.happened(at, id, Incident::SteppedDown(*member, *reason));

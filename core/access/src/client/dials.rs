@@ -40,7 +40,7 @@ impl Client {
             Lookup::InMemoryDns => {
                 let deadline = ctx.now + DIAL + self.jitter;
                 let (attempt, left) = (ORIGIN, order.into_iter().map(Hop::Server).collect());
-                self.dial_next(Dial { attempt, left, since: ctx.now, until: deadline, deadline }, ctx);
+                self.dial_next(Dial { attempt, left, target: None, since: ctx.now, until: deadline, deadline }, ctx);
             }
         }
     }
@@ -55,12 +55,12 @@ impl Client {
     }
 
     /// A reply to the address that is dialled at present.
-    pub(super) fn dial_address(&mut self, dial: &Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
+    pub(super) fn dial_address(&mut self, dial: &mut Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
         match (dial.attempt.to, dial.left.last().copied()) {
             (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => ctx.dial_server(self.host, key),
             (Address::Origin, Some(Hop::Node(node))) => {
                 let mut draw = self.draw();
-                ctx.dial_node(self.host, node, &mut draw)
+                ctx.dial_node(self.host, node, &mut dial.target, &mut draw)
             }
             (Address::Origin, None) => ctx.dial_without_addresses(self.host),
         }

@@ -1,5 +1,6 @@
 //! Chances of what a new client meets, beside what as many dials meet.
 
+use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::testing::{Bench, scenario};
 use crate::tests::{LB, fault};
@@ -35,7 +36,7 @@ fn dialled(bench: &Bench, from: HostId, times: u32) -> f64 {
         let mut draw = Stream::new(1, Purpose::ApiClient, 1).draw(u64::from(number));
         let mut nodes = ctx.addresses(from, &mut draw).unwrap_or_default();
         while let Some(node) = nodes.pop() {
-            match ctx.dial_node(from, node, &mut draw) {
+            match ctx.dial_node(from, node, &mut None, &mut draw) {
                 Reply::Accepted(_) => return true,
                 Reply::Refused => {}
                 Reply::WrongCertificate | Reply::Silence => return false,
@@ -91,7 +92,7 @@ fn name_of_a_balancer_resolves_to_no_node_without_healthy_targets_unless_all_are
         bench.view.servers.iter_mut().filter(|server| Some(server.key) == unready).for_each(|server| server.readyz = false);
         bench.update();
         bench.run(Duration::from_secs(60));
-        let found = bench.access.balancers()[0].resolved(&bench.scenario.load_balancers[LB], &bench.net);
+        let found = bench.access.balancers()[0].resolved(Vantage::Outside, &bench.scenario.load_balancers[LB], &bench.net);
         assert_eq!(found, expected, "{unready:?} is not ready, either");
         check(&bench, [1.0; 4]);
     }
@@ -115,6 +116,25 @@ fn balancer_that_is_cut_off_from_a_zone_fails_new_clients_there() {
     check(&bench, [2.0 / 3.0, 0.0, 2.0 / 3.0, 2.0 / 3.0]);
     bench.run(Duration::from_secs(30));
     check(&bench, [1.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn one_address_for_all_zones_outlives_each_of_them() {
+    let mut scenario = scenario("", "null");
+    scenario.load_balancers[LB].one_address = true;
+    let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+    drop(bench.net.set_zone_powered_off(ZoneId(0), true));
+    bench.update();
+    // Clients enter elsewhere, and a third of them is sent to the server that has no power; no other address is dialled.
+    for from in [zone(1), zone(2), Vantage::Outside] {
+        assert!((served(&bench, from) - 2.0 / 3.0).abs() < 1e-9, "{from:?}: {}", served(&bench, from));
+    }
+    for (id, client) in bench.clients().filter(|(_, client)| bench.net.zone(client.host()) != ZoneId(0)) {
+        let state = client.connection_state();
+        assert!(matches!(state, ConnectionState::Open { .. } | ConnectionState::Silent { server: 0, .. }), "{id:?}: {state:?}");
+    }
+    bench.run(Duration::from_secs(10));
+    assert!((served(&bench, Vantage::Outside) - 1.0).abs() < 1e-9, "its checks have failed");
 }
 
 #[test]

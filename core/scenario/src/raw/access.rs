@@ -18,8 +18,8 @@ pub struct RawLoadBalancer {
     pub name: Name,
     /// Kind of load balancer: values of the fields that are left out.
     pub profile: BalancerProfile,
-    /// Zones of its nodes. Its DNS name has the addresses of all nodes; without `cross_zone`, of those in zones with healthy API servers, while there
-    /// are any.
+    /// Zones of its nodes. Its DNS name has the addresses of all nodes (`gcp_passthrough` and `azure_standard`: one address for all zones);
+    /// without `cross_zone`, of those in zones with healthy API servers, while there are any.
     #[serde(default)]
     #[schemars(
         length(max = 16),

@@ -74,6 +74,7 @@ fn a_load_balancer_is_what_its_file_says() {
         machines: Vec::new(),
         name: "api-int".to_owned(),
         zones: vec![ZoneId(2), ZoneId(0)],
+        one_address: false,
         cross_zone: false,
         check: Check {
             kind: CheckKind::Readyz,
@@ -124,6 +125,7 @@ fn a_load_balancer_is_as_its_profile_where_its_file_says_nothing() {
         assert_eq!((found.cross_zone, found.all_unhealthy), (cross_zone, all_unhealthy), "{profile}");
         assert_eq!((found.established, found.loopback), (established, loopback), "{profile}");
         assert_eq!((found.bandwidth, found.is_charged), (None, profile != "haproxy"), "{profile}");
+        assert_eq!(found.one_address, ["gcp_passthrough", "azure_standard"].contains(&profile), "{profile}");
         let access = scenario.kube.clusters[KubeClusterId(0)].access.expect("it goes through a load balancer");
         assert_eq!(access.alternatives, None);
     }
@@ -186,6 +188,16 @@ fn mistakes_in_load_balancers_have_their_messages() {
             json!(["a", "bb", "a"]),
             "load_balancers[0].zones[1]: expected the name of a zone: \"a\", \"b\" or \"c\" (did you mean \"b\"?); found \"bb\"\n\
              load_balancers[0].zones[2]: expected each zone once; found \"a\" again",
+        ),
+        (
+            "/clusters/0/api_access",
+            json!({"load_balancer": "api-int", "goaway_chance": "2.1%"}),
+            "clusters[0].api_access.goaway_chance: expected a percentage such as \"1%\", at most 2%; found \"2.1%\"",
+        ),
+        (
+            "/clusters/0/api_access",
+            json!({"load_balancer": "api-int", "goaway_chance": 0.021}),
+            "clusters[0].api_access.goaway_chance: expected a number from 0 to 0.02; found 0.021",
         ),
         (
             "/load_balancers/0/profile",

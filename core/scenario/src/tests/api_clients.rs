@@ -160,7 +160,7 @@ fn mistakes_in_further_load_balancers_have_their_messages() {
         ),
         (
             with_another(&json!({"profile": "gcp_passthrough"}), &on_nodes, &json!({})),
-            "load_balancers[1].profile: expected `haproxy`: a process on each node of the cluster is not one of a cloud provider; found \"other\"".to_owned(),
+            "load_balancers[1].profile: expected `haproxy`: a process on each node of the cluster is not one of a cloud provider; found \"gcp_passthrough\"".to_owned(),
         ),
         (with_another(&json!({}), &on_nodes, &json!({"load_balancer": "other"})), format!("{path}: {another}; found \"other\"")),
         (

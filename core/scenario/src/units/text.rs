@@ -130,7 +130,7 @@ pub(crate) fn base_of(unit: &str, text: &str) -> Result<u128, String> {
         Rate::UNIT => base::<Rate>(text),
         Name::UNIT => base::<Name>(text),
         IntOrPercent::UNIT => base::<IntOrPercent>(text),
-        "percentage" => text.parse::<Probability>().map(|_| 0),
+        "percentage" => text.parse::<Probability>().map(|part| (part.0 * 1e9).round() as u128),
         other => Err(format!("no such unit: {other}")),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::mark;
 use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, OwnDialer, RateLimit};
-use crate::error::quote;
+use crate::error::{quote, show};
 use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
 use crate::kube::{Component, KubeClusterSpec, KubeModel};
 use crate::lowering::{CheckCtx, Names, Topology, quoted, zones_of};
@@ -57,7 +57,11 @@ pub(super) fn validate(
             Some(Behind { machines, .. }) if !machines.is_empty() => {
                 if raw.load_balancers[k].profile != BalancerProfile::Haproxy {
                     let expected = "`haproxy`: a process on each node of the cluster is not one of a cloud provider";
-                    ctx.error(&format!("load_balancers[{k}].profile"), quoted(&balancer.name), expected);
+                    ctx.error(
+                        &format!("load_balancers[{k}].profile"),
+                        show(&serde_json::json!(raw.load_balancers[k].profile)),
+                        expected,
+                    );
                 }
                 if !balancer.zones.is_empty() {
                     let expected = "none: its nodes are those of the cluster (`load_balancer_on_each_node`)";
@@ -85,6 +89,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
         name: raw.name.to_string(),
         zones: zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, topology),
         machines: Vec::new(),
+        one_address: raw.profile.has_one_address(),
         cross_zone: raw.cross_zone.unwrap_or(usual.cross_zone.0),
         check: check(ctx, &format!("{path}.check"), raw),
         all_unhealthy: raw.all_unhealthy.unwrap_or(usual.all_unhealthy.0),

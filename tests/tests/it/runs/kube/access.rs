@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::world::at;
 use zonefall_core::access::balancer::detection::{HealthCheck, TargetChange};
 use zonefall_core::access::balancer::health::{Health, Thresholds};
-use zonefall_core::access::record::AccessRecord;
+use zonefall_core::access::record::{AccessRecord, ConnectionState};
 use zonefall_core::ids::{BalancerId, KubeClusterId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::kube::spec::leader_election::{Profile, Timings};
@@ -431,4 +431,48 @@ fn cluster_without_a_balancer_is_judged_by_servers_that_are_ready() {
     // Until three readiness probes, 10 s apart, have failed.
     assert!(unavailable_at(&report).iter().all(|s| *s <= 10.0 + 5.0), "{:?}", unavailable_at(&report));
     assert!(!report.verdict().contains("new clients"), "{}", report.verdict());
+}
+
+/// A master loses power at 100 s.
+fn without_a_master(further: Value) -> Scenario {
+    let mut faults = json!([{"at": "100s", "for": "15m", "kind": "node_crash", "node": "c-control-plane-2"}]);
+    faults.as_array_mut().expect("a list").extend(further.as_array().cloned().unwrap_or_default());
+    cluster(Value::Null, "haproxy", faults)
+}
+
+#[test]
+fn component_that_starts_again_dials_and_waits_for_no_old_connection() {
+    let scenario = without_a_master(json!([]));
+    let mut restarts = 0;
+    for seed in 0..12 {
+        let (_, records) = recorded(&scenario, seed);
+        for (place, (ended, stopped)) in records.iter().enumerate() {
+            let AccessRecord::ClientStopped(stopped) = stopped else { continue };
+            let opened = records[place..].iter().find_map(|(when, record)| match record {
+                AccessRecord::Client { client, state: ConnectionState::Open { .. } } if client == stopped => Some(*when),
+                _ => None,
+            });
+            // Those on the master itself come back with it.
+            let Some(after) = opened.map(|opened| opened.since(*ended)).filter(|_| *ended > at(101)) else { continue };
+            assert!((10..11).contains(&(after.as_nanos() / 1_000_000_000)), "seed {seed}: {after:?} after {ended:?}");
+            restarts += 1;
+        }
+    }
+    // Of two components a third has its connection with the master that is gone, and loses its lease.
+    assert!(restarts >= 3, "{restarts}");
+}
+
+#[test]
+fn causes_of_clients_name_what_their_connections_used() {
+    let scenario = without_a_master(fault(["300s", "60s", "lb_partition"]));
+    for seed in 0..4 {
+        let report = report(&scenario, seed);
+        let (before, after): (Vec<_>, Vec<_>) = outages(&report).into_iter().partition(|outage| outage.from_s < 300.0);
+        assert!(!before.is_empty() && before.iter().all(|outage| outage.cause.contains("c-control-plane-2")), "{before:?}");
+        let of_balancer = |outage: &&ClientOutageReport| outage.from_s == 300.0;
+        assert!(after.iter().filter(of_balancer).count() >= 5, "seed {seed}: {after:?}");
+        for outage in after.iter().filter(of_balancer) {
+            assert!(!outage.cause.contains("c-control-plane-2") && outage.cause.contains("api-int"), "seed {seed}: {outage:?}");
+        }
+    }
 }
