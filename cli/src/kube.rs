@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
-    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, QuorumLossReport, Report, RolloutReport,
-    ServiceReport,
+    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
+    StoreLossReport,
 };
 use zonefall_core::scenario::text;
 
@@ -134,13 +134,10 @@ fn zones(number: u32) -> String {
 }
 
 fn quorum_losses(report: &Report, page: &Page) -> String {
-    let of_rollout = |rollout: &RolloutReport| {
-        let row = |loss: &QuorumLossReport| {
-            vec![rollout.workload.clone(), clock(loss.from_s), text::seconds(loss.duration_s), loss.cause.clone()]
-        };
-        rollout.quorum_lost.iter().map(row).collect::<Vec<_>>()
+    let row = |loss: &StoreLossReport| {
+        vec![loss.workload.clone(), clock(loss.from_s), text::seconds(loss.duration_s), loss.cause.clone()]
     };
-    table(page, ["workload", "from", "for", "cause"], report.rollouts.iter().flat_map(of_rollout).collect(), &[1, 2])
+    table(page, ["workload", "from", "for", "cause"], report.quorum_losses.iter().map(row).collect(), &[1, 2])
 }
 
 fn rollouts(report: &Report, page: &Page) -> String {

@@ -208,6 +208,15 @@ fn operations_on_a_cluster_that_failed_add_no_error() {
 }
 
 #[test]
+fn workloads_that_operations_roll_are_followed() {
+    let mut file: Value = serde_json::from_str(&file(json!({}), json!({}), json!({}))).expect("JSON");
+    file["operations"] = json!([{"at": "10s", "pause_rollout": {"cluster": "c", "component": "web"}}]);
+    let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let followed = scenario.kube.clusters[KubeClusterId(0)].workloads.iter().map(|workload| workload.update.followed);
+    assert_eq!(followed.collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
 fn stale_cache_is_one_of_a_cluster_with_zone_aware_updates() {
     let stale = |cluster: &str, fields: Value| {
         let mut file: Value =

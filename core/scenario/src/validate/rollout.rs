@@ -47,6 +47,7 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         ctx.error(&format!("{path}.revisions[{k}].own_quorum"), "it", "a workload with `quorum`");
     }
     Update {
+        followed: false,
         strategy,
         min_ready: raw.min_ready.map_or(Duration::ZERO, |span| span.0),
         progress_deadline: raw.progress_deadline.map(|span| span.0),
@@ -89,6 +90,7 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
             if zone_aware.rollbacks.iter().any(|other| other.workload == rollback.workload) {
                 ctx.error(&format!("{path}.workload"), format!("{} again", quote(&raw.workload)), "each workload once");
             }
+            cluster.workloads[rollback.workload].update.followed = true;
             zone_aware.rollbacks.push(rollback);
         }
     }
