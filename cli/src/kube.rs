@@ -1,11 +1,11 @@
 //! The Kubernetes part of the table: what was lost, how it recovered, and the objects at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
-    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, QuorumLossReport, Report, RolloutReport,
-    ServiceReport,
+    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
+    StoreLossReport,
 };
 use zonefall_core::scenario::text;
 
@@ -101,23 +101,44 @@ fn api_outages(report: &Report, page: &Page) -> String {
     table(page, ["from", "for", "cluster", "requests", "root cause"], rows, &[0, 1])
 }
 
+/// A table whose first column, the cluster that each row is about, is left out where there is only one: shoots' control planes are told by
+/// their namespaces.
+fn table_of_clusters<const N: usize>(
+    report: &Report,
+    page: &Page,
+    head: [&str; N],
+    mut rows: Vec<Vec<String>>,
+    numbers: &[usize],
+) -> String {
+    let of_nodes = report.nodes.iter().map(|node| &*node.cluster);
+    let clusters: BTreeSet<&str> = of_nodes.chain(rows.iter().map(|row| &*row[0])).collect();
+    if clusters.len() > 1 || rows.is_empty() {
+        return table(page, head, rows, numbers);
+    }
+    for row in &mut rows {
+        row.remove(0);
+    }
+    page.table(&head[1..], rows, &numbers.iter().map(|number| number - 1).collect::<Vec<_>>())
+}
+
 fn components(report: &Report, page: &Page) -> String {
     let time = |s: Option<f64>| s.map_or_else(|| "-".to_owned(), text::seconds);
     let row = |c: &ComponentReport| {
         let back = format!("{} of {}", c.recovered, c.lost);
         let times = [time(c.detect_s), time(c.reschedule_s), time(c.ready_s), text::seconds(c.unavailable_s)];
-        [vec![c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
+        [vec![c.cluster.clone(), c.namespace.clone(), c.component.clone(), back], times.to_vec()].concat()
     };
-    let head = ["namespace", "component", "recovered", "detected", "scheduled", "ready", "unavailable for"];
-    table(page, head, report.components.iter().map(row).collect(), &[2, 3, 4, 5, 6])
+    let head = ["cluster", "namespace", "component", "recovered", "detected", "scheduled", "ready", "unavailable for"];
+    table_of_clusters(report, page, head, report.components.iter().map(row).collect(), &[3, 4, 5, 6, 7])
 }
 
 fn pending(report: &Report, page: &Page) -> String {
     let row = |pod: &PodReport| {
         let why = pod.waits_for_node()?;
-        Some(vec![pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why.to_owned()])
+        Some(vec![pod.cluster.clone(), pod.namespace.clone(), pod.name.clone(), clock(pod.created_s), why.to_owned()])
     };
-    table(page, ["namespace", "pod", "created at", "reason"], report.pods.iter().filter_map(row).collect(), &[2])
+    let head = ["cluster", "namespace", "pod", "created at", "reason"];
+    table_of_clusters(report, page, head, report.pods.iter().filter_map(row).collect(), &[3])
 }
 
 /// Nodes that an operator drains; where pods remain, a row for each of them.
@@ -134,13 +155,12 @@ fn zones(number: u32) -> String {
 }
 
 fn quorum_losses(report: &Report, page: &Page) -> String {
-    let of_rollout = |rollout: &RolloutReport| {
-        let row = |loss: &QuorumLossReport| {
-            vec![rollout.workload.clone(), clock(loss.from_s), text::seconds(loss.duration_s), loss.cause.clone()]
-        };
-        rollout.quorum_lost.iter().map(row).collect::<Vec<_>>()
+    let row = |loss: &StoreLossReport| {
+        let names = [loss.cluster.clone(), loss.workload.clone()];
+        names.into_iter().chain([clock(loss.from_s), text::seconds(loss.duration_s), loss.cause.clone()]).collect()
     };
-    table(page, ["workload", "from", "for", "cause"], report.rollouts.iter().flat_map(of_rollout).collect(), &[1, 2])
+    let head = ["cluster", "workload", "from", "for", "cause"];
+    table_of_clusters(report, page, head, report.quorum_losses.iter().map(row).collect(), &[2, 3])
 }
 
 fn rollouts(report: &Report, page: &Page) -> String {
@@ -164,10 +184,20 @@ fn rollouts(report: &Report, page: &Page) -> String {
             format!("{} in {}, {}", of.exposed_pods, zones(of.exposed_zones), text::seconds(of.exposed_pod_s))
         };
         let unavailable = format!("{} in {}", of.most_unavailable, zones(of.zones_disrupted));
-        vec![of.workload.clone(), what, clock(of.requested_s), exposed, unavailable, text::seconds(of.failed_s), state]
+        let names = [of.cluster.clone(), of.workload.clone(), what].into_iter();
+        names.chain([clock(of.requested_s), exposed, unavailable, text::seconds(of.failed_s), state]).collect()
     };
-    let head = ["workload", "to revision", "asked at", "pods on a bad revision", "most unavailable", "requests lost", "state"];
-    table(page, head, report.rollouts.iter().map(row).collect(), &[2, 5])
+    let head = [
+        "cluster",
+        "workload",
+        "to revision",
+        "asked at",
+        "pods on a bad revision",
+        "most unavailable",
+        "requests lost",
+        "state",
+    ];
+    table_of_clusters(report, page, head, report.rollouts.iter().map(row).collect(), &[3, 6])
 }
 
 fn budgets(report: &Report, page: &Page) -> String {
@@ -215,7 +245,7 @@ fn migrations(report: &Report, page: &Page) -> String {
 
 fn services(report: &Report, page: &Page) -> String {
     let row = |of: &ServiceReport| {
-        let times = [of.unavailable_s, of.no_endpoints_s, of.stale_endpoints_s].map(text::seconds);
+        let times = [of.unavailable_s, of.no_endpoints_s, of.stale_s].map(text::seconds);
         [of.cluster.clone(), of.service.clone(), of.endpoints.to_string()].into_iter().chain(times).collect()
     };
     let head = ["cluster", "Service", "endpoints", "unavailable for", "no endpoint for", "dead endpoints listed for"];

@@ -229,6 +229,7 @@ impl Run {
             hints: kube.hints(now),
             node_pools: kube.node_pools(now),
             rollouts: kube.rollouts(now),
+            quorum_losses: kube.rollouts.quorum_losses(now),
             budgets: kube.budgets(now),
             disks: kube.disks.rows(),
             access: self.observers.access.rows(now, &|cluster, client| self.simulation.api_requests_in_flight(cluster, client)),

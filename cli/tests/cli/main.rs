@@ -222,6 +222,36 @@ fn refused_operations_are_a_table() {
     assert!(table.lines().nth(1).is_some_and(|line| line.contains(row)), "{out}");
 }
 
+/// Two clusters alike: rows say which of them they are about; of one they do not.
+#[test]
+fn tables_name_the_cluster_where_there_are_several() {
+    let cluster = |name: &str| {
+        json!({
+            "name": name, "zones": ["za", "zb"], "control_plane_nodes": false, "pools": [{"name": "p", "minimum": 2, "maximum": 2}],
+            "workloads": [
+                {"name": "db", "kind": "stateful_set", "replicas": 2, "cpu": 0.1, "memory": "16MiB", "parallel": true, "quorum": true},
+                {"name": "big", "kind": "deployment", "replicas": 1, "cpu": 100, "memory": "16MiB"},
+            ],
+        })
+    };
+    let printed = |names: &[&str]| {
+        let clusters: Vec<Value> = names.iter().map(|name| cluster(name)).collect();
+        let roll = |name: &&str| json!({"at": "2m", "roll_component": {"cluster": name, "component": "db"}});
+        let file = json!({
+            "name": "several", "duration": "10m", "topology": {"regions": [{"name": "r", "zones": ["za", "zb"]}]},
+            "clusters": clusters, "operations": names.iter().map(roll).collect::<Vec<_>>(),
+        });
+        check(&["run", "-"], &file.to_string(), 0).0
+    };
+    let (two, one) = (printed(&["left", "right"]), printed(&["left"]));
+    for head in ["namespace component recovered", "namespace pod created", "workload from for", "workload to revision"] {
+        let lines =
+            |text: &str| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+        let has = |text: &str, start: &str| lines(text).iter().any(|line| line.starts_with(&format!("{start}{head}")));
+        assert!(has(&two, "cluster ") && has(&one, ""), "{head}: {two}{one}");
+    }
+}
+
 #[test]
 fn check_mentions_old_names_and_fix_replaces_them_once() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");

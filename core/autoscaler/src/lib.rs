@@ -135,14 +135,20 @@ impl Autoscaler {
         if unhealthy {
             self.scale_down.clear();
         }
-        let suspended = takes_back || unhealthy;
-        let plan =
-            if suspended { Plan::nothing(GroupChoice::Suspended, &groups) } else { self.plan(&options, &groups, store, ctx) };
+        let suspended = match (takes_back, unhealthy) {
+            (true, _) => Some(GroupChoice::TakesBack),
+            (false, true) => Some(GroupChoice::Suspended),
+            (false, false) => None,
+        };
+        let plan = match suspended {
+            Some(choice) => Plan::nothing(choice, &groups),
+            None => self.plan(&options, &groups, store, ctx),
+        };
         self.record(&groups, &plan, ctx);
         if !plan.more.is_empty() {
             self.scale_ups += 1;
             self.scale_down.grows(ctx.now);
-        } else if let (false, Some(options)) = (suspended, &options.scale_down) {
+        } else if let (None, Some(options)) = (suspended, &options.scale_down) {
             self.delete_unneeded(options, &groups, store, ctx);
         }
         for (group, nodes) in plan.more {

@@ -105,7 +105,9 @@ impl ScaleDown {
                 self.verdicts.insert(node, ScaleDownVerdict::Budget);
                 continue;
             }
-            pods.iter().for_each(|pod| budgets.take(*pod, store, ctx));
+            for pod in &pods {
+                budgets.take(*pod, store, ctx);
+            }
             deletions += 1;
             drains += u32::from(!is_empty);
             spare[group] -= 1;
@@ -153,7 +155,9 @@ impl ScaleDown {
                 self.verdicts.insert(key, ScaleDownVerdict::NoPlace);
                 continue;
             };
-            pods.iter().for_each(|pod| budgets.take(*pod, store, ctx));
+            for pod in &pods {
+                budgets.take(*pod, store, ctx);
+            }
             assumed = after;
             places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
             unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));

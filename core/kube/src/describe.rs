@@ -2,7 +2,7 @@
 
 use crate::cluster::KubeCluster;
 use crate::event::KubeEvent;
-use crate::name::{MachineName, NodeName};
+use crate::name::NodeName;
 use crate::record::{
     HintsFact, KubeRecord, Loss, MachineFact, NodeFact, NodeGroupFact, NodeGroupScan, PodFact, Ready, Reason, Replica,
     ServerFact, Verb,
@@ -22,12 +22,6 @@ pub fn node_name(name: NodeName, cluster: &KubeClusterSpec, scenario: &Scenario)
         NodeName::Given(key) => scenario.nodes[cluster.nodes[key].node].name.clone(),
         NodeName::Machine(machine) => machine.text(cluster),
     }
-}
-
-/// The node that a machine is, or is to be.
-pub fn node_of(machine: MachineName, cluster: &KubeClusterSpec) -> NodeName {
-    let given = cluster.nodes.iter_enumerated().find(|(_, node)| node.machine == Some(machine));
-    given.map_or(NodeName::Machine(machine), |(key, _)| NodeName::Given(key))
 }
 
 /// The name of a component's Service, with its namespace.
@@ -67,6 +61,7 @@ impl KubeRecord {
                     PodFact::SeveralBudgets => format!("{name} cannot be evicted: several PodDisruptionBudgets select it"),
                     PodFact::TaintEvicted => format!("{name} is evicted: it does not tolerate a NoExecute taint of its node"),
                     PodFact::GarbageCollected => format!("the pod garbage collector deletes {name}: its node no longer exists"),
+                    PodFact::ForceDeleted => format!("the drain of its machine has timed out, and deletes {name} by force"),
                     PodFact::Denied => format!("{name} is not evicted: a webhook denies it"),
                     PodFact::Revision(number) => format!("{name} is of revision {number}"),
                     PodFact::Evicted(true) => format!("{name} is evicted"),

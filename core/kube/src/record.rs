@@ -240,6 +240,8 @@ pub enum PodFact {
     TaintEvicted,
     /// The pod garbage collector deletes it: its node no longer exists.
     GarbageCollected,
+    /// The drain of its machine has timed out, and deletes it by force.
+    ForceDeleted,
     /// Its volume cannot be attached to this node (`FailedAttachVolume`): retried with back-off, and told once.
     AttachFailed(NodeName),
     /// It was made of this revision; told of workloads whose revisions differ by more than their number.
@@ -266,6 +268,7 @@ traced! {
         TaintEvicted = 15,
         GarbageCollected = 16,
         AttachFailed(node) = 17,
+        ForceDeleted = 18,
     }
 }
 
@@ -320,7 +323,7 @@ pub enum MachineFact {
     Phase(Phase),
     /// Its object is gone.
     Removed,
-    /// It is deleted though pods are left on its node: draining that has taken as long as it may (`machine-drain-timeout`).
+    /// Pods are left on its node, and draining that has taken as long as it may (`machine-drain-timeout`).
     DrainTimedOut,
 }
 

@@ -53,7 +53,7 @@ use std::sync::Arc;
 use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
-use crate::kube::record::{KubeRecord, MachineFact, NodeFact};
+use crate::kube::record::{KubeRecord, NodeFact};
 use crate::record::{ClientRecord, Record};
 use crate::rollout::record::RolloutRecord;
 use crate::scenario::Scenario;
@@ -143,7 +143,6 @@ impl Observer for Observers {
                 | KubeRecord::ApiShareOf { .. }
                 | KubeRecord::Pod(..)
                 | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
-                | KubeRecord::Machine(_, MachineFact::DrainTimedOut)
                 | KubeRecord::Operation(_),
             )
             | Record::Rollout(_, RolloutRecord::RolledBack(_)) = record

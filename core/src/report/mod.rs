@@ -126,9 +126,12 @@ pub struct Report {
     /// Pools of clusters whose autoscaler has options, with what each scan made of their node groups. Not in JSON where there are none.
     #[serde(default)]
     pub node_pools: Vec<NodePoolReport>,
-    /// Rollouts of workloads with an `update` or `revisions`, in order. Not in JSON where there are none.
+    /// Rollouts of workloads of clusters without Gardener, in order. Not in JSON where there are none.
     #[serde(default)]
     pub rollouts: Vec<RolloutReport>,
+    /// Times without quorum of workloads with `quorum`, in order. Not in JSON where there are none.
+    #[serde(default)]
+    pub quorum_losses: Vec<StoreLossReport>,
     /// What budgets of clusters without Gardener let evictions do, cluster by cluster. Not in JSON where there are none.
     #[serde(default)]
     pub budgets: Vec<BudgetReport>,
@@ -346,6 +349,7 @@ impl Report {
                 ("hints", self.hints.is_empty()),
                 ("node_pools", self.node_pools.is_empty()),
                 ("rollouts", self.rollouts.is_empty()),
+                ("quorum_losses", self.quorum_losses.is_empty()),
                 ("budgets", self.budgets.is_empty()),
                 ("disks", self.disks.is_empty()),
                 ("access", self.access.is_empty()),

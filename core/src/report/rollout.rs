@@ -21,7 +21,7 @@ pub struct RolloutReport {
     pub requested_s: f64,
     /// From `requested_s` until it was complete, the next one began, or the run ended, in seconds.
     pub duration_s: f64,
-    /// All pods had the revision and were ready.
+    /// All pods were ready and had the revision; of a StatefulSet those from the `partition` of its `update` on.
     pub completed: bool,
     /// What it waited for at last, in plain words; null: nothing is known.
     pub waits_for: Option<String>,
@@ -51,11 +51,27 @@ pub struct RolloutReport {
     pub slow_s: f64,
     /// When a Deployment had made no progress for its `progress_deadline`, in seconds; null: it always made some in time.
     pub deadline_exceeded_s: Option<f64>,
-    /// Times without quorum of a replicated store, in order: no majority of the wanted pods was ready and replicated with each other.
+    /// Times without quorum of a replicated store, in order, until `duration_s` is over, or with a bad revision until the next rollout: no
+    /// majority of the wanted pods was ready and replicated with each other.
     pub quorum_lost: Vec<QuorumLossReport>,
 }
 
-/// A time in which a replicated store had no quorum.
+/// A time in which a replicated store had no quorum, whether it was rolled out then or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoreLossReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// The workload.
+    pub workload: String,
+    /// Its start, in seconds.
+    pub from_s: f64,
+    /// How long it lasted, in seconds; if it did not end, until the end of the run.
+    pub duration_s: f64,
+    /// What happened then, and which pods were not ready already, as in [`QuorumLossReport::cause`].
+    pub cause: String,
+}
+
+/// The part of a time without quorum that belongs to a rollout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuorumLossReport {
     /// Its start, in seconds.
@@ -71,7 +87,8 @@ pub struct QuorumLossReport {
 pub struct BatchReport {
     /// When, in seconds.
     pub at_s: f64,
-    /// Who did it: `ZoneAwareUpdate`, `StatefulSet controller`, `Deployment controller` or `eviction`.
+    /// Who did it: `ZoneAwareUpdate`, `StatefulSet controller`, `Deployment controller`, `eviction`, `taint eviction`, `pod garbage collector` or
+    /// `machine drain` (one that had timed out).
     pub by: String,
     /// Zones that the pods were in, each once.
     pub zones: Vec<String>,
@@ -92,7 +109,7 @@ pub struct BudgetReport {
     pub granted: u32,
     /// Requests for evictions of its pods that were refused, by whichever budget.
     pub refused: u32,
-    /// Most pods that were evicted and not ready again at one moment.
+    /// Most pods that were evicted, or deleted because a drain had timed out, and not ready again at one moment.
     pub most_disrupted: u32,
     /// Most zones that such pods were in.
     pub zones_disrupted: u32,

@@ -15,8 +15,9 @@ pub struct ServiceReport {
     pub unavailable_s: f64,
     /// Of that, time in which it listed none, in seconds.
     pub no_endpoints_s: f64,
-    /// Time in which it listed an endpoint that did not serve, summed over the endpoints, in seconds: clients that were sent there waited
-    /// in vain.
+    /// Time in which it listed an endpoint that did not serve, in seconds: clients that were sent there waited in vain.
+    pub stale_s: f64,
+    /// The same, summed over the endpoints, in seconds: two for a minute are 120.
     pub stale_endpoints_s: f64,
 }
 

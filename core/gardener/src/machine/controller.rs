@@ -13,7 +13,7 @@ use zonefall_kube::spec::{Component, KubeClusterSpec, MachineDeployment};
 use zonefall_kube::store::Change;
 use zonefall_scenario::Scenario;
 
-use super::drain::{Drain, Progress};
+use super::drain::{Drain, Progress, force};
 use super::meltdown::{Judgement, SHORT_RETRY, judge, siblings};
 use super::safety_freeze::SafetyFreeze;
 use super::{LONG_RETRY, MEDIUM_RETRY, overshooting, rollout};
@@ -254,6 +254,9 @@ impl Machines {
                 let progress = node.map_or(Progress::Done, |node| drain.go_on(node, store, ctx));
                 if progress == Progress::TimedOut {
                     ctx.record(KubeRecord::Machine(name, MachineFact::DrainTimedOut));
+                    if let Some(node) = node {
+                        force(node, store, ctx);
+                    }
                 }
                 if progress == Progress::GoesOn {
                     self.wait(id, ctx.now + SHORT_RETRY);

@@ -1,19 +1,32 @@
 //! Draining a node before its machine is deleted (`pkg/util/provider/drain/drain.go`): pods without volumes leave at once, those with
-//! volumes one after another.
+//! volumes one after another. What is left when its time is over is deleted by force.
 
-use zonefall_kernel::time::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::controller::disruption::evict;
 use zonefall_kube::controller::drain::leaving;
 use zonefall_kube::ctx::ClusterCtx;
+use zonefall_kube::record::{KubeRecord, PodFact};
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{NodeKey, PodId};
 
+/// An eviction that was refused is tried again after so long; of pods with volumes, so long after all others had their turn
+/// (`PodEvictionRetryInterval`).
+const RETRY: Duration = Duration::from_secs(20);
+
 /// A drain under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Drain {
     since: Time,
+    /// When evictions of pods without volumes that were refused are tried again.
+    retries: BTreeMap<PodId, Time>,
     /// The pod with a volume whose turn it is, and since when.
     turn: Option<(PodId, Time)>,
+    /// Pods with volumes whose evictions were refused in this pass over them.
+    refused: BTreeSet<PodId>,
+    /// When the next pass begins.
+    next_pass: Time,
 }
 
 /// How far a drain is.
@@ -30,7 +43,7 @@ pub enum Progress {
 impl Drain {
     /// One that begins.
     pub const fn new(now: Time) -> Self {
-        Self { since: now, turn: None }
+        Self { since: now, retries: BTreeMap::new(), turn: None, refused: BTreeSet::new(), next_pass: now }
     }
 
     /// Evicts whose turn it is.
@@ -39,25 +52,54 @@ impl Drain {
             store.cordon(node, ctx);
         }
         let left: Vec<PodId> = leaving(node, store, ctx).collect();
+        if left.is_empty() {
+            return Progress::Done;
+        }
+        if ctx.now >= self.since + ctx.spec.timers.machines.drain {
+            return Progress::TimedOut;
+        }
         let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, ctx));
         for id in others {
-            // Refused for its budget: it is tried again.
-            let _ = evict(id, store, ctx);
-        }
-        let waited_for =
-            self.turn.filter(|(id, since)| with_volume.contains(id) && ctx.now < *since + ctx.spec.timers.machines.detach);
-        if waited_for.is_none() {
-            let terminating = |id: &PodId| store.pod(*id).is_some_and(|pod| pod.terminating);
-            self.turn = with_volume.into_iter().find(|id| !terminating(id)).map(|id| (id, ctx.now));
-            if let Some((id, _)) = self.turn {
-                let _ = evict(id, store, ctx);
+            if self.retries.get(&id).is_none_or(|at| *at <= ctx.now) && evict(id, store, ctx).is_err() {
+                self.retries.insert(id, ctx.now + RETRY);
             }
         }
-        match () {
-            () if left.is_empty() => Progress::Done,
-            () if ctx.now >= self.since + ctx.spec.timers.machines.drain => Progress::TimedOut,
-            () => Progress::GoesOn,
+        self.next_with_volume(&with_volume, store, ctx);
+        Progress::GoesOn
+    }
+
+    /// Evicts the next pod with a volume, once the one before is gone (`evictPodsWithPVInternal`).
+    fn next_with_volume(&mut self, pods: &[PodId], store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+        let is_awaited = |(id, since): (PodId, Time)| pods.contains(&id) && ctx.now < since + ctx.spec.timers.machines.detach;
+        if self.turn.is_some_and(is_awaited) || ctx.now < self.next_pass {
+            return;
         }
+        self.turn = None;
+        for id in pods {
+            if self.refused.contains(id) || store.pod(*id).is_none_or(|pod| pod.terminating) {
+                continue;
+            }
+            if evict(*id, store, ctx).is_ok() {
+                self.turn = Some((*id, ctx.now));
+                return;
+            }
+            self.refused.insert(*id);
+        }
+        if !self.refused.is_empty() {
+            self.refused.clear();
+            self.next_pass = ctx.now + RETRY;
+        }
+    }
+}
+
+/// Deletes by force the pods that a drain has left: without a grace period, and nobody waits for their processes to end
+/// (`ForceDeletePods`).
+pub fn force(node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
+    for id in leaving(node, store, ctx).collect::<Vec<_>>() {
+        let name = store.pod(id).expect("a node's pods are there").name;
+        ctx.record(KubeRecord::Pod(name, PodFact::ForceDeleted));
+        store.terminate(id, ctx);
+        store.remove(id, ctx);
     }
 }
 

@@ -245,12 +245,7 @@ impl KubeCluster {
     /// An operator asks for something. (It is written at once, whoever answers then; what follows from it waits for those who do it.)
     pub fn operate(&mut self, task: Task, ctx: &mut ClusterCtx<'_>) {
         let store = &mut self.state.store;
-        if let Task::RollComponent(workload)
-        | Task::RollBackComponent(workload)
-        | Task::PauseRollout(workload)
-        | Task::ResumeRollout(workload) = task
-            && store.desired(workload) == 0
-        {
+        if task.rolls().is_some_and(|workload| store.desired(workload) == 0) {
             // A shoot's, which another seed hosts.
             return;
         }

@@ -55,7 +55,7 @@ pub enum GroupChoice {
     BackedOff,
     /// Too many of its nodes are missing.
     Unhealthy,
-    /// Nothing: the scan took machines back, or too many nodes of the cluster are unready.
+    /// Nothing: too many nodes of the cluster are unready.
     Suspended,
     /// Nothing: the nodes that are on their way are enough for the pods that ask for one.
     Coming,
@@ -63,6 +63,8 @@ pub enum GroupChoice {
     NodesTotal,
     /// With one more of its nodes the cluster would have more CPU or memory than it may have in all.
     ResourcesTotal,
+    /// Nothing: the scan takes back machines whose nodes did not join in time.
+    TakesBack,
 }
 
 traced! {
@@ -79,6 +81,7 @@ traced! {
         Coming = 9,
         NodesTotal = 10,
         ResourcesTotal = 11,
+        TakesBack = 12,
     }
 }
 
@@ -94,10 +97,11 @@ impl GroupChoice {
             Self::AtMaximum => "at its maximum",
             Self::BackedOff => "backed off after a failure",
             Self::Unhealthy => "too many of its nodes are missing",
-            Self::Suspended => "no scale-up in this scan",
+            Self::Suspended => "too many nodes of the cluster are unready",
             Self::Coming => "nodes on their way are enough",
             Self::NodesTotal => "max total nodes of the cluster reached",
             Self::ResourcesTotal => "max total CPU or memory of the cluster reached",
+            Self::TakesBack => "machines whose nodes did not join in time are taken back first",
         }
     }
 }

@@ -103,8 +103,7 @@ impl Store {
         self.by_workload[name.workload].push(id);
         self.changes.push(Change::Created(id));
         ctx.record(KubeRecord::Pod(name, PodFact::Created));
-        let is_plain = ctx.spec.workloads[name.workload].update == Update::default();
-        if !is_plain || ctx.spec.zone_aware.may_roll_back(name.workload) {
+        if ctx.spec.workloads[name.workload].update != Update::default() {
             ctx.record(KubeRecord::Pod(name, PodFact::Revision(revision)));
         }
         id

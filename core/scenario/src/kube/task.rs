@@ -51,6 +51,25 @@ traced! { enum Task {
     AddNodes(added) = 9, Deschedule(schedule_anyway) = 10,
 } }
 
+impl Task {
+    /// The workload whose rollout it begins, pauses or resumes.
+    pub const fn rolls(self) -> Option<WorkloadId> {
+        match self {
+            Self::RollComponent(workload)
+            | Self::RollBackComponent(workload)
+            | Self::PauseRollout(workload)
+            | Self::ResumeRollout(workload) => Some(workload),
+            Self::DrainNode(_)
+            | Self::RollMachines(_)
+            | Self::AddHost(_)
+            | Self::RemoveHost(_)
+            | Self::ScaleWorkload(_)
+            | Self::AddNodes(_)
+            | Self::Deschedule(_) => None,
+        }
+    }
+}
+
 /// Another size of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadScale {

@@ -9,6 +9,9 @@ pub const PROGRESS_DEADLINE: Duration = Duration::from_secs(600);
 /// How pods are replaced, by which, and what users need of them meanwhile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Update {
+    /// Operations roll it out, roll it back, pause or resume its rollout, or a pipeline may roll it back: its revisions are recorded,
+    /// whether anything else of its update is unusual or not.
+    pub followed: bool,
     /// How pods of older revisions of a StatefulSet go.
     pub strategy: UpdateStrategy,
     /// A pod is available when it has been ready for so long (`minReadySeconds`).

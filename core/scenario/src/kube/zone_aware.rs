@@ -22,13 +22,6 @@ pub struct ZoneAware {
     pub rollbacks: Vec<AutomaticRollback>,
 }
 
-impl ZoneAware {
-    /// Whether a pipeline may roll a workload back.
-    pub fn may_roll_back(&self, workload: WorkloadId) -> bool {
-        self.rollbacks.iter().any(|rollback| rollback.workload == workload)
-    }
-}
-
 /// A pipeline that watches the rollouts of a workload, and rolls one back (`kubectl rollout undo`) while an alarm rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutomaticRollback {

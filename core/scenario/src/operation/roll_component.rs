@@ -44,6 +44,12 @@ pub(super) fn tasks(
 ) -> Vec<(usize, Task)> {
     let Some(owner) = ctx.owner(of) else { return Vec::new() };
     let shoots = ctx.shoots;
+    if let Owner::Site(site) = owner
+        && !ctx.lowering.clusters[site].valid
+    {
+        // Its workloads are not known: what is wrong with it has been reported.
+        return Vec::new();
+    }
     let (site, own): (usize, Vec<WorkloadId>) = match owner {
         Owner::Site(site) => {
             let all = ctx.lowering.clusters[site].cluster.workloads.keys();

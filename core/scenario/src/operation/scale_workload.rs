@@ -22,6 +22,10 @@ pub struct Raw {
 impl ClusterOperation for Raw {
     fn tasks(&self, ctx: &mut OperationCtx<'_, '_>) -> Vec<(usize, Task)> {
         let Some(site) = ctx.cluster(&self.of) else { return Vec::new() };
+        if !ctx.lowering.clusters[site].valid {
+            // Its workloads are not known: what is wrong with it has been reported.
+            return Vec::new();
+        }
         let workloads = &ctx.lowering.clusters[site].cluster.workloads;
         let Some((workload, found)) = workloads.iter_enumerated().find(|(_, one)| one.name == self.workload) else {
             let hint = did_you_mean(&self.workload, workloads.iter().map(|one| one.name.as_str()));

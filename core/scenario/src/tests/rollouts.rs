@@ -141,10 +141,79 @@ fn what_is_wrong_with_rollouts() {
              clusters[0].zone_disruption_budgets[1].name: expected a name that no other has: it already names a zone disruption budget; found \"z\" again\n\
              clusters[0].zone_disruption_budgets[1].max_unavailable: expected at most 100%; found \"101%\"",
         ),
+        (
+            json!({"update": {"max_unavailable": 0}}),
+            json!({"rollout": {"max_surge": 0, "max_unavailable": "0%"}}),
+            json!({}),
+            "clusters[0].workloads[0].update.max_unavailable: expected at least 1: the API rejects 0; found 0\n\
+             clusters[0].workloads[1].rollout.max_unavailable: expected more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced; found 0 of both",
+        ),
     ] {
         let found = Scenario::from_json(&file(db, web, cluster)).err().map_or_else(String::new, |errors| errors.to_string());
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn what_rollouts_cannot_use_is_warned_of() {
+    let warnings = |cluster: Value| {
+        let scenario = Scenario::from_json(&file(json!({"update": {"on_delete": true}}), json!({}), cluster));
+        let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}"));
+        scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let budgets = |pods: &str| {
+        json!({
+            "budgets": [{"name": "b", "pods": pods, "max_unavailable": 1}],
+            "zone_disruption_budgets": [{"name": "z", "pods": pods, "max_unavailable": 1}],
+        })
+    };
+    assert_eq!(warnings(budgets("app=db")), [""; 0]);
+    let expected = "expected labels of the pods of a workload: the budget limits nothing; found \"app=bd\"";
+    assert_eq!(
+        warnings(budgets("app=bd")),
+        [format!("clusters[0].zone_disruption_budgets[0].pods: {expected}"), format!("clusters[0].budgets[0].pods: {expected}")]
+    );
+    assert_eq!(
+        warnings(json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": "0%"}]})),
+        [
+            "clusters[0].zone_aware_updates[0].max_unavailable: expected more than 0: otherwise it deletes no pod, and the rollout never ends; found \"0%\""
+        ]
+    );
+}
+
+#[test]
+fn a_pool_that_is_too_small_for_its_zones_is_warned_of() {
+    for (maximum, found) in [(0, 0), (1, 1), (2, 0)] {
+        let cluster = json!({"zones": ["a", "b"], "pools": [{"name": "p", "minimum": 0, "maximum": maximum}]});
+        let mut file: Value = serde_json::from_str(&file(json!({}), json!({}), cluster)).expect("JSON");
+        file["topology"]["regions"][0]["zones"] = json!(["a", "b"]);
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        let warned: Vec<String> = scenario.warnings.iter().map(ToString::to_string).collect();
+        let expected =
+            "clusters[0].pools[0].maximum: expected at least 2, a node for each zone of the pool: some zones get none; found 1";
+        assert_eq!(warned.iter().filter(|warning| *warning == expected).count(), found, "{maximum}: {warned:?}");
+    }
+}
+
+#[test]
+fn operations_on_a_cluster_that_failed_add_no_error() {
+    let mut file: Value =
+        serde_json::from_str(&file(json!({}), json!({}), json!({"controllers": {"cluster_autoscaler": {}}}))).expect("JSON");
+    file["operations"] = json!([
+        {"at": "10s", "roll_component": {"cluster": "c", "component": "db"}},
+        {"at": "10s", "scale_workload": {"cluster": "c", "workload": "db", "replicas": 3}},
+    ]);
+    let errors = Scenario::from_json(&file.to_string()).expect_err("no component reads the options").to_string();
+    assert!(errors.starts_with("clusters[0].controllers.cluster_autoscaler: ") && errors.lines().count() == 1, "{errors}");
+}
+
+#[test]
+fn workloads_that_operations_roll_are_followed() {
+    let mut file: Value = serde_json::from_str(&file(json!({}), json!({}), json!({}))).expect("JSON");
+    file["operations"] = json!([{"at": "10s", "pause_rollout": {"cluster": "c", "component": "web"}}]);
+    let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let followed = scenario.kube.clusters[KubeClusterId(0)].workloads.iter().map(|workload| workload.update.followed);
+    assert_eq!(followed.collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]

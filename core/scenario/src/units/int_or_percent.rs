@@ -20,6 +20,11 @@ pub enum IntOrPercent {
 }
 
 impl IntOrPercent {
+    /// Whether it is none, however many there are.
+    pub const fn is_zero(self) -> bool {
+        matches!(self, Self::Int(0) | Self::Percent(0))
+    }
+
     /// How many of `total` that is, a fraction left out.
     pub const fn of_rounded_down(self, total: u32) -> u32 {
         match self {

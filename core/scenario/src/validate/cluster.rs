@@ -115,9 +115,24 @@ pub(super) fn validate(
         }
         if valid {
             rollout::zone_aware(ctx, lowering, s, &path, cluster);
+            warn_of_the_unused(ctx, &path, cluster, &lowering.clusters[s]);
         }
     }
     names
+}
+
+/// Warns of budgets that select nothing, and of pools that are too small for their zones.
+fn warn_of_the_unused(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, site: &ClusterDraft) {
+    for (k, budget) in site.cluster.budgets.iter().enumerate() {
+        let path = format!("{path}.budgets[{k}].pods");
+        rollout::select_something(ctx, &path, &raw.budgets[k].pods, &budget.pods, &site.cluster.workloads);
+    }
+    for (k, (pool, draft)) in raw.pools.iter().zip(&site.seed.pools).enumerate() {
+        if pool.maximum > 0 && pool.maximum < draft.zones {
+            let expected = format!("at least {}, a node for each zone of the pool: some zones get none", draft.zones);
+            ctx.warn(&format!("{path}.pools[{k}].maximum"), pool.maximum.to_string(), expected);
+        }
+    }
 }
 
 /// Hosts that operations add to the control plane: nodes of the topology.

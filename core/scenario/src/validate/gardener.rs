@@ -23,7 +23,7 @@ use crate::kube::scheduler;
 use crate::kube::usage::InFlight;
 use crate::kube::volume::Disks;
 use crate::kube::zone_aware::ZoneAware;
-use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange};
+use crate::kube::{Component, KubeClusterSpec, KubeModel, MemberRange, Operation};
 use crate::lowering::{CheckCtx, ClusterDraft, ClusterDrafts, MAX_SHOOTS, Members, Names, Topology};
 use crate::operation::ShootChange;
 use crate::raw::{RawScenario, RawShoot, RawVolumes};
@@ -75,6 +75,13 @@ pub(super) fn validate(
         }
     }
     model.operations = operations::validate(ctx, raw, &seeds, &plain, &topology.zone_names, &lowering, &model.shoots);
+    for Operation { cluster, task, .. } in &model.operations {
+        // Shoots' components are scaled by gardenlet, which no record tells.
+        let site = &mut lowering.clusters[usize::from(*cluster)];
+        if let Some(workload) = task.rolls().filter(|_| !site.hosts_shoots) {
+            site.cluster.workloads[workload].update.followed = true;
+        }
+    }
     model.capacity = capacity::validate(ctx, raw, &mut lowering);
     let (mut clusters, mut seeds) = (TiVec::new(), TiVec::new());
     for site in lowering.clusters.drain(..) {

@@ -7,7 +7,7 @@ use crate::kube::update::{RevisionSpec, RollingUpdate, Update, UpdateStrategy};
 use crate::kube::zone_aware::{
     AlarmSpec, AutomaticRollback, ErrorRateAlarm, LatencyAlarm, ZoneAware, ZoneAwareUpdate, ZoneBudget, ZoneUpdate,
 };
-use crate::kube::{Kind, Workload};
+use crate::kube::{Kind, PodSelector, Workload};
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::raw::{
     RawAlarm, RawAutomaticRollback, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget,
@@ -23,6 +23,13 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         ctx.error(&format!("{path}.update"), "`on_delete` with one of these", expected);
     }
     whole(ctx, &format!("{path}.update.max_unavailable"), max_unavailable);
+    if let Some(none) = max_unavailable.filter(|most| most.is_zero()) {
+        ctx.error(&format!("{path}.update.max_unavailable"), quoted(none), "at least 1: the API rejects 0");
+    }
+    if raw.rollout.is_some_and(|rollout| rollout.max_surge.is_zero() && rollout.max_unavailable.is_zero()) {
+        let expected = "more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced";
+        ctx.error(&format!("{path}.rollout.max_unavailable"), "0 of both", expected);
+    }
     let rolling = UpdateStrategy::RollingUpdate(RollingUpdate { partition, max_unavailable });
     let strategy = if on_delete { UpdateStrategy::OnDelete } else { rolling };
     let revision = |raw: &crate::raw::RawRevision| RevisionSpec {
@@ -40,6 +47,7 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         ctx.error(&format!("{path}.revisions[{k}].own_quorum"), "it", "a workload with `quorum`");
     }
     Update {
+        followed: false,
         strategy,
         min_ready: raw.min_ready.map_or(Duration::ZERO, |span| span.0),
         progress_deadline: raw.progress_deadline.map(|span| span.0),
@@ -82,6 +90,7 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
             if zone_aware.rollbacks.iter().any(|other| other.workload == rollback.workload) {
                 ctx.error(&format!("{path}.workload"), format!("{} again", quote(&raw.workload)), "each workload once");
             }
+            cluster.workloads[rollback.workload].update.followed = true;
             zone_aware.rollbacks.push(rollback);
         }
     }
@@ -97,9 +106,23 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
             let expected = "pods of StatefulSets: the program knows no other controllers";
             ctx.error(&format!("{path}.pods"), format!("{}, which selects pods of {}", quote(&raw.pods), other.name), expected);
         }
+        select_something(ctx, &format!("{path}.pods"), &raw.pods, &pods, &cluster.workloads);
         zone_aware.budgets.push(ZoneBudget { name: raw.name.to_string(), pods, max_unavailable, admission });
     }
     cluster.zone_aware = zone_aware;
+}
+
+/// Warns of a budget that selects the pods of no workload.
+pub(super) fn select_something(
+    ctx: &mut CheckCtx<'_>,
+    path: &str,
+    text: &str,
+    pods: &PodSelector,
+    workloads: &TiVec<WorkloadId, Workload>,
+) {
+    if !workloads.iter().any(|workload| pods.selects(workload)) {
+        ctx.warn(path, quote(text), "labels of the pods of a workload: the budget limits nothing");
+    }
 }
 
 fn workload(ctx: &mut CheckCtx<'_>, path: &str, name: &str, all: &TiVec<WorkloadId, Workload>) -> Option<WorkloadId> {
@@ -165,6 +188,10 @@ fn zone_update(
         ctx.error(&place, found, "a StatefulSet with `update.on_delete`, or a `dry_run`: the program does nothing else");
     }
     whole(ctx, &format!("{path}.max_unavailable"), Some(raw.max_unavailable));
+    if raw.max_unavailable.is_zero() {
+        let expected = "more than 0: otherwise it deletes no pod, and the rollout never ends";
+        ctx.warn(&format!("{path}.max_unavailable"), quoted(raw.max_unavailable), expected);
+    }
     let field = format!("{path}.pause_rollout_alarm");
     let alarm = raw.pause_rollout_alarm.as_ref().and_then(|name| alarms.find(ctx, &field, name)).map(|place| place as u16);
     let RawZoneAwareUpdate { max_unavailable, exponential_factor, ignore_alarm, dry_run, rollback, .. } = *raw;

@@ -174,6 +174,7 @@ impl Objects {
             | PodFact::Denied
             | PodFact::TaintEvicted
             | PodFact::GarbageCollected
+            | PodFact::ForceDeleted
             | PodFact::VolumeDiscarded => {}
             PodFact::Revision(number) => pod.revision = number,
         }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::describe::{node_name, node_of};
+use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason};
+use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Reason};
 use crate::kube::spec::{Role, Task};
 use crate::scenario::{ActiveFault, FaultTarget, Hit, text};
 
@@ -27,8 +27,6 @@ pub(super) struct Work {
     unschedulable: BTreeMap<(KubeClusterId, PodName), (Time, Reason)>,
     /// Nodes on which nothing serves, known or not.
     lost: BTreeMap<(KubeClusterId, NodeName), Loss>,
-    /// Nodes that are deleted with pods on them: their drains have timed out.
-    timed_out: BTreeSet<(KubeClusterId, NodeName)>,
     /// Pods that are terminating.
     ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
     /// Where pods ran that were deleted.
@@ -44,14 +42,24 @@ pub(super) struct Work {
 pub(super) struct PodEnd {
     cluster: KubeClusterId,
     pod: PodName,
-    /// Evicted, as its budget allows; otherwise deleted.
-    evicted: bool,
+    how: Ending,
     /// What an operator had asked for.
     task: Option<Task>,
     /// How long its budget had refused its eviction.
     refused: Option<Duration>,
     /// Another pod of its workload that was lost with its node, and that its budget counted all the same.
     counted: Option<(PodName, NodeName, Loss)>,
+}
+
+/// How a pod was asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// As its budget allows.
+    Evicted,
+    /// Whatever its budget says.
+    Deleted,
+    /// By force: the drain of its node had timed out.
+    Forced(NodeName),
 }
 
 /// A process whose pod was deleted while its node was out of reach, and that the kubelet stopped when it saw that.
@@ -67,8 +75,6 @@ pub(super) struct OrphanStop {
 pub(super) struct NodeDeletion {
     cluster: KubeClusterId,
     node: NodeName,
-    /// Its drain had timed out; of a pod on it, and how long its budget had refused its eviction.
-    timed_out: Option<(PodName, Option<Duration>)>,
 }
 
 impl PodEnd {
@@ -146,21 +152,13 @@ impl Causes {
                     let role = self.scenario.kube.clusters[*of].workloads[pod.workload].role;
                     if let Role::Etcd(etcd) = role { Some(etcd) } else { None }
                 };
-                let timed_out = self.work.timed_out.remove(&(cluster, node));
                 let pods = self.work.nodes.iter().filter(|((of, _), on)| *of == cluster && **on == node);
-                let pods: Vec<(EtcdId, PodName)> = pods.filter_map(|(key, _)| Some((here(key)?, key.1))).collect();
-                for (etcd, pod) in pods {
-                    let refused = self.work.refused.get(&(cluster, pod)).map(|since| at.since(*since));
-                    let timed_out = timed_out.then_some((pod, refused));
-                    self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node, timed_out }));
+                for etcd in pods.filter_map(|(key, _)| here(key)).collect::<Vec<EtcdId>>() {
+                    self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node }));
                 }
             }
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => drop(self.work.lost.insert((cluster, node), loss)),
             KubeRecord::Node(node, NodeFact::Lost(None)) => drop(self.work.lost.remove(&(cluster, node))),
-            KubeRecord::Machine(machine, MachineFact::DrainTimedOut) => {
-                let node = node_of(machine, &self.scenario.kube.clusters[cluster]);
-                self.work.timed_out.insert((cluster, node));
-            }
             _ => {}
         }
     }
@@ -200,8 +198,13 @@ impl Causes {
             }
             PodFact::Ready(true) => drop(self.work.ready.insert(key)),
             PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
-            PodFact::Evicted(true) => self.pod_ends(at, etcd, key, true),
-            PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, false),
+            PodFact::Evicted(true) => self.pod_ends(at, etcd, key, Ending::Evicted),
+            PodFact::ForceDeleted => {
+                if let Some(node) = self.work.nodes.get(&key).copied() {
+                    self.pod_ends(at, etcd, key, Ending::Forced(node));
+                }
+            }
+            PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, Ending::Deleted),
             _ => {}
         }
     }
@@ -226,11 +229,11 @@ impl Causes {
         }
     }
 
-    fn pod_ends(&mut self, at: Time, etcd: EtcdId, (cluster, pod): (KubeClusterId, PodName), evicted: bool) {
+    fn pod_ends(&mut self, at: Time, etcd: EtcdId, (cluster, pod): (KubeClusterId, PodName), how: Ending) {
         let refused = self.work.refused.remove(&(cluster, pod)).map(|since| at.since(since));
         let task = self.task(cluster, pod);
-        let counted = self.work.counted(cluster, pod).filter(|_| evicted);
-        let end = PodEnd { cluster, pod, evicted, task, refused, counted };
+        let counted = self.work.counted(cluster, pod).filter(|_| how == Ending::Evicted);
+        let end = PodEnd { cluster, pod, how, task, refused, counted };
         self.work.ends.insert((cluster, pod), end);
         self.ends(at, etcd, end);
     }
@@ -275,7 +278,18 @@ impl Causes {
     pub(super) fn describe_end(&self, end: PodEnd) -> String {
         let spec = &self.scenario.kube.clusters[end.cluster];
         let pod = end.pod.text(spec);
-        let done = if end.evicted { "evicted" } else { "deleted" };
+        let done = match end.how {
+            Ending::Evicted => "evicted",
+            Ending::Deleted => "deleted",
+            Ending::Forced(node) => {
+                let node = node_name(node, spec, &self.scenario);
+                let told = format!("{pod} was deleted by force, for the drain of node {node} had timed out");
+                return match end.refused {
+                    Some(time) => format!("{told}: its budget had refused its eviction for {}", text::duration(time)),
+                    None => told,
+                };
+            }
+        };
         let told = match end.task {
             None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_)) => {
                 format!("{pod} was {done}")
@@ -295,7 +309,7 @@ impl Causes {
             }
             Some(Task::RollMachines(of)) => format!("the roll of {} {done} {pod}", spec.machine_deployments[of].name),
         };
-        match (end.refused.filter(|_| !end.evicted), end.counted) {
+        match (end.refused.filter(|_| end.how == Ending::Deleted), end.counted) {
             (Some(time), _) => format!("{told}, whose budget had refused its eviction for {}", text::duration(time)),
             (None, Some((other, node, loss))) => {
                 let how = match loss {
@@ -319,16 +333,7 @@ impl Causes {
     /// `node worker-c2 was deleted`.
     pub(super) fn describe_deletion(&self, deletion: NodeDeletion) -> String {
         let spec = &self.scenario.kube.clusters[deletion.cluster];
-        let told = format!("node {} was deleted", node_name(deletion.node, spec, &self.scenario));
-        match deletion.timed_out {
-            None => told,
-            Some((_, None)) => format!("{told}, for its drain had timed out"),
-            Some((pod, Some(time))) => format!(
-                "{told}, for its drain had timed out: the budget of {} had refused its eviction for {}",
-                pod.text(spec),
-                text::duration(time)
-            ),
-        }
+        format!("node {} was deleted", node_name(deletion.node, spec, &self.scenario))
     }
 
     /// `etcd-main-0 has no node (pod affinity is not satisfied)`, of pods of etcd that the scheduler has found none for.

@@ -1,5 +1,5 @@
-//! Budgets of evictions: how many pods evictions took at a time, and of how many zones. A pod is disrupted from the eviction that was granted
-//! until a pod of its name is ready again, or as many of its workload are ready as are wanted.
+//! Budgets of evictions: how many pods evictions took at a time, and of how many zones. A pod is disrupted from the eviction that was granted,
+//! or its deletion by a drain that had timed out, until a pod of its name is ready again, or as many of its workload are ready as are wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -97,10 +97,9 @@ impl Budgets {
         let rows = self.of[&key].iter();
         match fact {
             PodFact::Bound(node) => drop(self.zones.insert((cluster, name), zone_of(node, spec, &self.scenario))),
-            PodFact::Evicted(true) => {
-                for row in rows {
-                    self.rows[*row].evicted(at, name, self.zones.get(&(cluster, name)).copied());
-                }
+            PodFact::Evicted(true) | PodFact::ForceDeleted => {
+                let (zone, granted) = (self.zones.get(&(cluster, name)).copied(), fact != PodFact::ForceDeleted);
+                rows.for_each(|row| self.rows[*row].disrupt(at, name, zone, granted));
             }
             PodFact::Evicted(false) | PodFact::Denied | PodFact::SeveralBudgets => {
                 rows.for_each(|row| self.rows[*row].refused += 1);
@@ -142,9 +141,10 @@ impl Row {
         self.counted = at;
     }
 
-    fn evicted(&mut self, at: Time, name: PodName, zone: Option<ZoneId>) {
+    /// An eviction of a pod was `granted`, or it was deleted by force.
+    fn disrupt(&mut self, at: Time, name: PodName, zone: Option<ZoneId>, granted: bool) {
         self.count(at);
-        self.granted += 1;
+        self.granted += u32::from(granted);
         if let Some(zone) = zone {
             self.disrupted.insert(name, zone);
         }

@@ -27,9 +27,8 @@ use indexmap::IndexMap;
 use crate::etcd::passive::PassiveRecord;
 use crate::ids::{EtcdId, KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
-use crate::kube::describe::node_of;
 use crate::kube::name::{PodName, PodTag};
-use crate::kube::record::{KubeRecord, MachineFact};
+use crate::kube::record::KubeRecord;
 use crate::kube::spec::gardener::FailureTolerance;
 use crate::kube::spec::{KubeClusterSpec, Task};
 use crate::observe::Observer;
@@ -247,10 +246,6 @@ impl Observer for Kube {
         if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = fact {
             let at_first = self.scenario.kube.clusters[*cluster].workloads[scale.workload].replicas;
             Arc::make_mut(&mut self.recovery).scale(*cluster, scale.workload, at_first, scale.replicas);
-        }
-        if let KubeRecord::Machine(machine, MachineFact::DrainTimedOut) = fact {
-            let node = node_of(*machine, &self.scenario.kube.clusters[*cluster]);
-            Arc::make_mut(&mut self.recovery).drain_timed_out(*cluster, node);
         }
         self.service_traffic.pass(at, &self.serving, &self.scenario);
         // Other records do not change them: clones go on sharing them.

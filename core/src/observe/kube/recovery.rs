@@ -9,7 +9,7 @@
 //! All moments are records; none is estimated. A pod that comes back by itself, because its node did, skips what it did not need.
 //! Agents of a `DaemonSet` go and come with their node and are left out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::serving::Serving;
 use crate::ids::{KubeClusterId, WorkloadId};
@@ -27,7 +27,7 @@ pub enum LossReason {
     Node(Loss),
     /// It was asked to end while it served: an eviction, a roll-out.
     Requested,
-    /// Its node was deleted with it, because the node's drain had timed out.
+    /// It was deleted by force, because the drain of its node had timed out.
     DrainTimedOut,
 }
 
@@ -110,8 +110,6 @@ pub struct Recovery {
     replacing: BTreeMap<(KubeClusterId, PodName), usize>,
     /// Of workloads that were scaled: pods wanted, and those above that which have not been deleted yet.
     scaled: BTreeMap<(KubeClusterId, WorkloadId), (u32, u32)>,
-    /// Nodes that are deleted although pods are left on them.
-    timed_out: BTreeSet<(KubeClusterId, NodeName)>,
     /// Since when evictions of pods have been refused.
     refused: BTreeMap<(KubeClusterId, PodName), Time>,
 }
@@ -127,11 +125,6 @@ impl Recovery {
     /// Losses beyond [`LIMIT`].
     pub const fn omitted(&self) -> u64 {
         self.omitted
-    }
-
-    /// The drain of a node has timed out: its machine is deleted with the pods that are left.
-    pub fn drain_timed_out(&mut self, cluster: KubeClusterId, node: NodeName) {
-        self.timed_out.insert((cluster, node));
     }
 
     /// Takes note of a fact, before `serving` does.
@@ -210,12 +203,9 @@ impl Recovery {
                     self.rows[index].surplus = true;
                 }
             }
+            PodFact::ForceDeleted => self.end(at, cluster, pod, LossReason::DrainTimedOut, serving),
             PodFact::Terminating => {
-                if serving.serves(cluster, pod)
-                    && let Some(node) = serving.node_of(cluster, pod)
-                {
-                    self.lose(at, cluster, pod, node, LossReason::Requested);
-                }
+                self.end(at, cluster, pod, LossReason::Requested, serving);
                 self.step(at, cluster, pod, Step::Evicted);
                 self.start_over(cluster, pod);
             }
@@ -238,6 +228,15 @@ impl Recovery {
         }
     }
 
+    /// A pod is asked to end: a loss, if it serves.
+    fn end(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, why: LossReason, serving: &Serving) {
+        if serving.serves(cluster, pod)
+            && let Some(node) = serving.node_of(cluster, pod)
+        {
+            self.lose(at, cluster, pod, node, why);
+        }
+    }
+
     fn lose(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, node: NodeName, why: LossReason) {
         if matches!(pod.tag, PodTag::Agent(_)) || self.open.contains_key(&(cluster, pod)) {
             return;
@@ -247,7 +246,6 @@ impl Recovery {
             return;
         }
         self.open.insert((cluster, pod), self.rows.len());
-        let why = if self.timed_out.contains(&(cluster, node)) { LossReason::DrainTimedOut } else { why };
         let eviction_refused = self.refused.get(&(cluster, pod)).map(|since| at.since(*since));
         let steps = [None; Step::ALL.len()];
         self.rows.push(Row {

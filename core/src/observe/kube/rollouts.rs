@@ -1,23 +1,25 @@
 //! Rollouts of workloads: who deleted which pods, who ran a bad revision and for how long, and how many zones were without a pod at once.
 //!
-//! Followed are workloads with an [`Update`] of their own, or a pipeline: records of their pods name the revision.
+//! Followed are workloads whose [`Update`] is not the usual one: records of their pods name the revision.
 
 mod row;
+mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::{NodeName, PodName, PodTag};
+use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::update::{PROGRESS_DEADLINE, Update};
-use crate::kube::spec::{self, Kind, KubeClusterSpec, Task};
-use crate::report::RolloutReport;
+use crate::kube::spec::update::{PROGRESS_DEADLINE, Update, UpdateStrategy};
+use crate::kube::spec::{Kind, KubeClusterSpec, Task};
+use crate::report::{RolloutReport, StoreLossReport, length, seconds};
 use crate::rollout::record::RolloutRecord;
-use crate::rollout::service::{Met, ReadyPods};
+use crate::rollout::service::Met;
 use crate::scenario::{Scenario, text};
-use row::{Batch, EVICTION, Row};
+use row::{EVICTION, Row};
+use workload::{Loss, Pod, Workload, add};
 
 /// Follows the rollouts of all clusters.
 #[derive(Clone, Debug)]
@@ -31,50 +33,14 @@ pub struct Rollouts {
     ended_by: Option<(KubeClusterId, PodName, &'static str)>,
 }
 
-/// A workload that is followed.
-#[derive(Clone, Debug, Default)]
-struct Workload {
-    /// Pods wanted.
-    replicas: u32,
-    pods: BTreeMap<PodName, Pod>,
-    /// Zones of pods, also of those that are gone.
-    zones: BTreeMap<PodName, ZoneId>,
-    /// Revisions made, the current one, and the one before.
-    revisions: (u32, u32, u32),
-    /// Its last rollout.
-    row: Option<usize>,
-    /// What the zone-aware update of it does.
-    verdict: Option<&'static str>,
-    /// Its rollout is paused.
-    paused: bool,
-    /// Its ready pods can answer requests.
-    answers: bool,
-    /// Until when its row has been counted.
-    counted: Time,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Pod {
-    revision: u32,
-    started: Option<Time>,
-    ready: Option<Time>,
-    terminating: bool,
-}
-
 const ZONE_AWARE: &str = "ZoneAwareUpdate";
 
 impl Rollouts {
     /// Nothing was rolled out yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let of_cluster = |(cluster, spec): (KubeClusterId, &KubeClusterSpec)| {
-            let is_followed = |id: WorkloadId, workload: &spec::Workload| {
-                workload.update != Update::default() || spec.zone_aware.may_roll_back(id)
-            };
-            let followed = spec.workloads.iter_enumerated().filter(|(id, workload)| is_followed(*id, workload));
-            let new = |(id, workload): (WorkloadId, &spec::Workload)| {
-                ((cluster, id), Workload { replicas: workload.replicas, ..Workload::default() })
-            };
-            followed.map(new).collect::<Vec<_>>()
+            let followed = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update != Update::default());
+            followed.map(|(id, workload)| ((cluster, id), Workload::new(workload))).collect::<Vec<_>>()
         };
         let workloads = scenario.kube.clusters.iter_enumerated().flat_map(of_cluster).collect();
         let (rows, by_zone_aware, ended_by) = (Vec::new(), BTreeMap::new(), None);
@@ -85,13 +51,11 @@ impl Rollouts {
     pub fn follows(&self, cluster: KubeClusterId, record: &KubeRecord) -> bool {
         let workload = match *record {
             KubeRecord::Pod(name, _) => name.workload,
-            KubeRecord::Operation(
-                Task::RollComponent(workload)
-                | Task::RollBackComponent(workload)
-                | Task::PauseRollout(workload)
-                | Task::ResumeRollout(workload),
-            ) => workload,
             KubeRecord::Operation(Task::ScaleWorkload(scale)) => scale.workload,
+            KubeRecord::Operation(task) => match task.rolls() {
+                Some(workload) => workload,
+                None => return false,
+            },
             _ => return false,
         };
         self.workloads.contains_key(&(cluster, workload))
@@ -117,9 +81,6 @@ impl Rollouts {
                 let workload = self.scenario.kube.clusters[cluster].zone_aware.updates[usize::from(update)].workload;
                 let Some(workload) = self.workloads.get_mut(&(cluster, workload)) else { return };
                 workload.verdict = Some(verdict.describe());
-                if let Some(row) = workload.row {
-                    self.rows[row].waits_for = workload.verdict;
-                }
             }
         }
     }
@@ -139,7 +100,7 @@ impl Rollouts {
             }
             KubeRecord::Operation(Task::ScaleWorkload(scale)) => {
                 self.count(at, cluster, scale.workload);
-                self.workloads.get_mut(&(cluster, scale.workload)).expect("it is followed").replicas = scale.replicas;
+                self.workloads.get_mut(&(cluster, scale.workload)).expect("it is followed").scale(scale.replicas);
                 self.judge(at, cluster, scale.workload);
                 let cause = |all: &Self| {
                     let what = format!("scaled to {} pods", scale.replicas);
@@ -166,26 +127,23 @@ impl Rollouts {
             true if made == 0 => return,
             true => (made, previous, current),
         };
-        let waits_for = workload.verdict;
-        let mut quorum_lost = Vec::new();
+        let revision = workload.revisions.1;
         if let Some(row) = workload.row.replace(next) {
-            let before = &mut self.rows[row];
-            before.ended.get_or_insert(at);
-            // A loss that lasts goes on in the new row.
-            quorum_lost
-                .extend(before.quorum_lost.last().filter(|(_, to, _)| to.is_none()).map(|(.., cause)| (at, None, cause.clone())));
-            before.quorum_is_back(at);
+            self.rows[row].waits_for = self.waits_for(cluster, id);
+            self.rows[row].ended.get_or_insert(at);
+            self.rows[row].superseded = Some(at);
         }
         self.rows.push(Row {
             cluster,
             workload: id,
             rollback,
             automatic: false,
-            revision: workload.revisions.1,
+            revision,
             asked: at,
             ended: None,
+            superseded: None,
             completed: false,
-            waits_for,
+            waits_for: None,
             batches: Vec::new(),
             exposed: (BTreeSet::new(), Duration::ZERO),
             exposed_zones: BTreeSet::new(),
@@ -196,8 +154,6 @@ impl Rollouts {
             met: Met::default(),
             progressed: at,
             deadline_exceeded: None,
-            quorum_lost,
-            last_end: None,
         });
         // A rollback may find no pod to replace.
         self.judge(at, cluster, id);
@@ -206,12 +162,14 @@ impl Rollouts {
     fn pod(&mut self, at: Time, cluster: KubeClusterId, name: PodName, fact: PodFact) {
         let spec = &self.scenario.kube.clusters[cluster];
         let workload = self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed");
+        let was_up = workload.is_up(name);
         match fact {
             PodFact::Created => drop(workload.pods.insert(name, Pod::default())),
             PodFact::Bound(node) => drop(workload.zones.insert(name, zone_of(node, spec, &self.scenario))),
             PodFact::Evicted(true) => self.ended_by = Some((cluster, name, EVICTION)),
             PodFact::TaintEvicted => self.ended_by = Some((cluster, name, "taint eviction")),
             PodFact::GarbageCollected => self.ended_by = Some((cluster, name, "pod garbage collector")),
+            PodFact::ForceDeleted => self.ended_by = Some((cluster, name, "machine drain")),
             PodFact::Terminating => self.deleted(at, cluster, name),
             PodFact::Removed => {
                 self.ended_by = None;
@@ -241,6 +199,7 @@ impl Rollouts {
                 }
             }
         }
+        self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed").pod_changed(name, was_up);
     }
 
     /// A pod runs, or ran for so long until it was gone.
@@ -265,7 +224,6 @@ impl Rollouts {
             revision = Some(pod.revision);
         }
         let zone = workload.zones.get(&name).copied();
-        let row = workload.row;
         let steps = self.by_zone_aware.get_mut(&cluster).filter(|left| **left > 0);
         let ended_by = self.ended_by.take().filter(|(of, pod, _)| (*of, *pod) == (cluster, name));
         let by = if let Some((.., by)) = ended_by {
@@ -278,18 +236,14 @@ impl Rollouts {
         } else {
             "StatefulSet controller"
         };
-        let Some(row) = row.map(|row| &mut self.rows[row]) else { return };
-        row.last_end = Some((at, by));
-        if row.ended.is_some() {
-            return;
-        }
+        let workload = self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed");
+        workload.ends.retain(|batch| batch.at == at);
+        add(&mut workload.ends, at, by, (name, zone));
+        let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none()) else { return };
         if revision != Some(row.revision) {
             row.progressed = row.progressed.max(at);
         }
-        match row.batches.last_mut().filter(|batch| batch.at == at && batch.by == by) {
-            Some(batch) => batch.pods.push((name, zone)),
-            None => row.batches.push(Batch { at, by, pods: vec![(name, zone)] }),
-        }
+        add(&mut row.batches, at, by, (name, zone));
     }
 
     /// A rollout that `is_meant` goes on.
@@ -311,24 +265,21 @@ impl Rollouts {
         if std::mem::replace(&mut workload.answers, answers) == answers {
             return;
         }
-        let Some(row) = workload.row else { return };
         if answers {
-            self.rows[row].quorum_is_back(at);
+            workload.losses.iter_mut().for_each(|loss| loss.to = loss.to.or(Some(at)));
         } else {
-            let cause = cause(self);
-            self.rows[row].quorum_lost.push((at, None, cause));
+            let loss = Loss { from: at, to: None, cause: cause(self) };
+            self.workloads.get_mut(&(cluster, id)).expect("it is followed").losses.push(loss);
         }
     }
 
     /// What a fact of a pod says of a quorum that is lost with it.
     fn pod_cause(&self, at: Time, cluster: KubeClusterId, name: PodName, fact: PodFact) -> String {
         let (spec, workload) = (&self.scenario.kube.clusters[cluster], &self.workloads[&(cluster, name.workload)]);
-        let row = workload.row.map(|row| &self.rows[row]);
-        let end = row.and_then(|row| row.last_end).filter(|(when, _)| *when == at && fact == PodFact::Terminating);
-        let batch = row.and_then(|row| row.batches.last()).filter(|batch| batch.at == at && end.is_some());
-        let gone = batch.map_or_else(|| vec![name], |batch| batch.pods.iter().map(|(pod, _)| *pod).collect());
+        let end = workload.ends.last().filter(|batch| batch.at == at && fact == PodFact::Terminating);
+        let gone = end.map_or_else(|| vec![name], |batch| batch.pods.iter().map(|(pod, _)| *pod).collect());
         let what = match end {
-            Some((_, by)) => format!("{by} deleted {}", names(&gone, spec)),
+            Some(batch) => format!("{} deleted {}", batch.by, names(&gone, spec)),
             None => format!("{} was not ready any more", name.text(spec)),
         };
         self.while_others_are_down(what, cluster, name.workload, &gone)
@@ -377,10 +328,40 @@ impl Rollouts {
         let (workload, spec) = (&self.workloads[&(cluster, id)], &self.scenario.kube.clusters[cluster].workloads[id]);
         let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none()) else { return };
         // A Deployment waits for pods to be available, a StatefulSet for ready ones (`kubectl rollout status`).
-        let update = if spec.kind == Kind::Deployment { &spec.update } else { &Update::default() };
-        if workload.available(row.revision, update, at).are_all {
+        let is_complete = match spec.kind {
+            Kind::Deployment => workload.available(row.revision, &spec.update, at).are_all,
+            Kind::StatefulSet { .. } | Kind::DaemonSet => workload.has_rolled_out(row.revision, &spec.update),
+        };
+        if is_complete {
             (row.ended, row.completed) = (Some(at), true);
         }
+    }
+
+    /// What a rollout that is not complete waits for, in plain words.
+    fn waits_for(&self, cluster: KubeClusterId, id: WorkloadId) -> Option<String> {
+        let (workload, spec) = (&self.workloads[&(cluster, id)], &self.scenario.kube.clusters[cluster]);
+        let is_rolling = matches!(spec.workloads[id].update.strategy, UpdateStrategy::RollingUpdate(_));
+        let down = if is_rolling { workload.down(id) } else { Vec::new() };
+        let pods = || (!down.is_empty()).then(|| format!("waits for {} to be ready", names(&down, spec)));
+        workload.verdict.map(str::to_owned).or_else(pods)
+    }
+
+    /// Times without quorum of all replicated stores, in order, as they stand `now`.
+    pub fn quorum_losses(&self, now: Time) -> Vec<StoreLossReport> {
+        let of = |((cluster, id), workload): (&(KubeClusterId, WorkloadId), &Workload)| {
+            let spec = &self.scenario.kube.clusters[*cluster];
+            let row = |loss: &Loss| StoreLossReport {
+                cluster: spec.name.clone(),
+                workload: spec.workloads[*id].name.clone(),
+                from_s: seconds(loss.from),
+                duration_s: length(loss.to.unwrap_or(now).since(loss.from)),
+                cause: loss.cause.clone(),
+            };
+            workload.losses.iter().map(|loss| (loss.from, row(loss))).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(Time, StoreLossReport)> = self.workloads.iter().flat_map(of).collect();
+        all.sort_by_key(|(from, _)| *from);
+        all.into_iter().map(|(_, row)| row).collect()
     }
 
     /// All of them, in the order they were asked for, as they stand `now`.
@@ -388,11 +369,15 @@ impl Rollouts {
         let mut counted = self.clone();
         for (cluster, workload) in self.workloads.keys() {
             counted.count(now, *cluster, *workload);
+            if let Some(row) = self.workloads[&(*cluster, *workload)].row {
+                counted.rows[row].waits_for = self.waits_for(*cluster, *workload);
+            }
         }
         counted.rows.iter().map(|row| row.report(now, &counted)).collect()
     }
 }
 
+/// Pods in a list.
 fn names(pods: &[PodName], spec: &KubeClusterSpec) -> String {
     text::list(&pods.iter().map(|pod| pod.text(spec)).collect::<Vec<_>>())
 }
@@ -402,54 +387,5 @@ pub(super) fn zone_of(node: NodeName, spec: &KubeClusterSpec, scenario: &Scenari
     match node {
         NodeName::Given(key) => scenario.nodes[spec.nodes[key].node].zone,
         NodeName::Machine(machine) => spec.machine_deployments[machine.deployment].zone,
-    }
-}
-
-/// Pods of a revision that are available.
-#[derive(Clone, Copy, Debug)]
-struct Available {
-    /// When the last of them became so.
-    last: Option<Time>,
-    /// They are all the pods that there are, and as many as are wanted.
-    are_all: bool,
-}
-
-const fn is_up(pod: &Pod) -> bool {
-    pod.ready.is_some() && !pod.terminating
-}
-
-impl Workload {
-    /// Wanted pods that are missing or not ready, and zones of these; none while as many as wanted are ready, beside new ones that start.
-    fn unavailable(&self, id: WorkloadId) -> (u32, u32) {
-        let up = self.pods.values().filter(|pod| is_up(pod)).count() as u32;
-        if up >= self.replicas {
-            return (0, 0);
-        }
-        let zones: BTreeSet<_> = self.down(id).into_iter().filter_map(|name| self.zones.get(&name)).collect();
-        (self.replicas - up, zones.len() as u32)
-    }
-
-    /// Wanted pods that are missing or not ready. (Of a Deployment those that are there: missing ones have no names.)
-    fn down(&self, id: WorkloadId) -> Vec<PodName> {
-        let is_wanted = |name: &PodName| !matches!(name.tag, PodTag::Ordinal(ordinal) if ordinal >= self.replicas);
-        let down = self.pods.iter().filter(|(name, pod)| !is_up(pod) && is_wanted(name)).map(|(name, _)| *name);
-        let names = (0..self.replicas).map(|ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) });
-        let is_set = self.zones.keys().any(|name| matches!(name.tag, PodTag::Ordinal(_)));
-        let missing = names.filter(|name| is_set && !self.pods.contains_key(name));
-        down.chain(missing).collect()
-    }
-
-    /// Its pods of a revision that are available by then.
-    fn available(&self, revision: u32, update: &Update, by: Time) -> Available {
-        let of = self.pods.values().filter(|pod| pod.revision == revision && is_up(pod));
-        let times = of.filter_map(|pod| Some(pod.ready? + update.min_ready)).filter(|at| *at <= by);
-        let (count, last) = times.fold((0, None), |(count, last), at| (count + 1, last.max(Some(at))));
-        Available { last, are_all: count == self.pods.len() && count == self.replicas as usize }
-    }
-
-    /// Its pods that serve.
-    fn ready(&self) -> ReadyPods {
-        let ready = self.pods.values().filter(|pod| is_up(pod)).filter_map(|pod| Some((pod.revision, pod.ready?)));
-        ReadyPods { wanted: self.replicas, pods: ready.collect() }
     }
 }

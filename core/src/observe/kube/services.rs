@@ -27,6 +27,8 @@ struct Service {
     /// Times up to `since`.
     empty: Duration,
     down: Duration,
+    /// A listed pod did not serve.
+    with_stale: Duration,
     /// Time summed over the listed pods that did not serve.
     stale_time: Duration,
 }
@@ -35,8 +37,8 @@ impl Service {
     /// Nothing is listed yet.
     fn empty() -> Self {
         let (listed, stale, since) = Default::default();
-        let (empty, down, stale_time) = Default::default();
-        Self { listed, stale, is_down: true, since, empty, down, stale_time }
+        let (empty, down, with_stale, stale_time) = Default::default();
+        Self { listed, stale, is_down: true, since, empty, down, with_stale, stale_time }
     }
 
     /// Takes account of the time up to `now`.
@@ -47,6 +49,9 @@ impl Service {
         }
         if self.is_down {
             self.down = self.down + passed;
+        }
+        if self.stale > 0 {
+            self.with_stale = self.with_stale + passed;
         }
         self.stale_time = self.stale_time + passed * self.stale;
     }
@@ -97,6 +102,7 @@ impl Services {
                 endpoints: service.listed.len() as u64,
                 unavailable_s: length(service.down),
                 no_endpoints_s: length(service.empty),
+                stale_s: length(service.with_stale),
                 stale_endpoints_s: length(service.stale_time),
             }
         };

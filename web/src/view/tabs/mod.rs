@@ -70,8 +70,7 @@ impl Contents {
     pub fn of(scenario: &Scenario) -> Self {
         let clusters = &scenario.kube.clusters;
         let is_followed = |workload: &Workload| workload.update != Update::default();
-        let rollouts =
-            clusters.iter().any(|cluster| !cluster.zone_aware.rollbacks.is_empty() || cluster.workloads.iter().any(is_followed));
+        let rollouts = clusters.iter().any(|cluster| cluster.workloads.iter().any(is_followed));
         let node_groups = clusters
             .iter()
             .any(|cluster| cluster.controllers.cluster_autoscaler.is_some() && !cluster.machine_deployments.is_empty());

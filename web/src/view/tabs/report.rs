@@ -231,7 +231,7 @@ fn kubernetes(report: &Report) -> Html {
         vec![m.name.clone(), m.zone.clone(), m.phase.clone(), length(m.age_s), node]
     });
     let services = report.services.iter().map(|s| {
-        let times = [s.unavailable_s, s.no_endpoints_s, s.stale_endpoints_s].map(length);
+        let times = [s.unavailable_s, s.no_endpoints_s, s.stale_s].map(length);
         [s.service.clone(), s.cluster.clone(), s.endpoints.to_string()].into_iter().chain(times).collect()
     });
     let listed = ["Service", "Cluster", "Endpoints", "Unavailable for", "No endpoint for", "Dead endpoints listed for"];

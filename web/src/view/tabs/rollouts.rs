@@ -2,7 +2,7 @@
 
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport};
+use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport, StoreLossReport};
 use zonefall_core::scenario::text::count;
 
 use super::bars::{Bars, HEAD};
@@ -37,7 +37,12 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
     let RolloutsProps { report, at, range, .. } = props;
     let chosen = use_state_eq(|| 0);
     let Some(of) = report.rollouts.get(*chosen).or(report.rollouts.first()) else {
-        return html! { <p class="quiet nothing">{ "No workload was rolled out yet." }</p> };
+        return html! {
+            <div class="waits" tabindex="0" role="region" aria-label="Rollouts">
+                <p class="quiet nothing">{ "No workload was rolled out yet." }</p>
+                { losses(props) }
+            </div>
+        };
     };
     let row = |(place, of): (usize, &RolloutReport)| {
         let (set, current) = (chosen.setter(), place == *chosen);
@@ -74,7 +79,7 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
                 <p>{ sum(of) }</p>
                 if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
                 { batches(of, props) }
-                { losses(of, props) }
+                { losses(props) }
             </div>
         </div>
     }
@@ -199,14 +204,16 @@ fn batches(of: &RolloutReport, props: &RolloutsProps) -> Html {
     }
 }
 
-/// Times without quorum as a table.
-fn losses(of: &RolloutReport, props: &RolloutsProps) -> Html {
-    if of.quorum_lost.is_empty() {
+/// Times without quorum of all stores as a table, rolled out then or not.
+fn losses(props: &RolloutsProps) -> Html {
+    let all = &props.report.quorum_losses;
+    if all.is_empty() {
         return Html::default();
     }
-    let row = |loss: &QuorumLossReport| {
+    let row = |loss: &StoreLossReport| {
         html! {
             <tr>
+                <td>{ &loss.workload }</td>
                 <td><button class="quiet" onclick={seek(loss.from_s, props)}>{ clock(moment(loss.from_s), 0) }</button></td>
                 <td class="number">{ length(loss.duration_s) }</td>
                 <td>{ &loss.cause }</td>
@@ -215,9 +222,9 @@ fn losses(of: &RolloutReport, props: &RolloutsProps) -> Html {
     };
     html! {
         <table data-testid="quorum-losses">
-            <caption>{ format!("{}: time without quorum", of.workload) }</caption>
-            <thead><tr><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Cause" }</th></tr></thead>
-            <tbody>{ for of.quorum_lost.iter().map(row) }</tbody>
+            <caption>{ "Replicated stores: time without quorum" }</caption>
+            <thead><tr><th scope="col">{ "Workload" }</th><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Cause" }</th></tr></thead>
+            <tbody>{ for all.iter().take(MOST_BATCHES).map(row) }</tbody>
         </table>
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Pod, Rollouts};
+use super::Rollouts;
+use super::workload::{Batch, Loss, Pod};
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{PodName, PodTag};
@@ -20,8 +21,11 @@ pub(super) struct Row {
     pub(super) revision: u32,
     pub(super) asked: Time,
     pub(super) ended: Option<Time>,
+    /// When the next rollout of its workload began.
+    pub(super) superseded: Option<Time>,
     pub(super) completed: bool,
-    pub(super) waits_for: Option<&'static str>,
+    /// What it waited for when it was superseded, or the report was made.
+    pub(super) waits_for: Option<String>,
     pub(super) batches: Vec<Batch>,
     /// Pods that ran with a bad revision, and for how long those did that are gone.
     pub(super) exposed: (BTreeSet<PodName>, Duration),
@@ -34,37 +38,25 @@ pub(super) struct Row {
     /// When it last made progress, or will.
     pub(super) progressed: Time,
     pub(super) deadline_exceeded: Option<Time>,
-    /// From when to when a replicated store had no majority, and why.
-    pub(super) quorum_lost: Vec<(Time, Option<Time>, String)>,
-    /// When a pod was last asked to end, and by whom.
-    pub(super) last_end: Option<(Time, &'static str)>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Batch {
-    pub(super) at: Time,
-    pub(super) by: &'static str,
-    pub(super) pods: Vec<(PodName, Option<ZoneId>)>,
 }
 
 impl Row {
-    /// A loss of quorum is over.
-    pub(super) fn quorum_is_back(&mut self, at: Time) {
-        self.quorum_lost.iter_mut().for_each(|(_, to, _)| *to = to.or(Some(at)));
-    }
-
     /// As it stands `now`.
     pub(super) fn report(&self, now: Time, all: &Rollouts) -> RolloutReport {
         let spec = &all.scenario.kube.clusters[self.cluster];
         let workload = &spec.workloads[self.workload];
         let bad = workload.update.revision(self.revision).is_bad();
         let runs = |pod: &&Pod| bad && !self.rollback && pod.revision == self.revision;
-        let of_pods = all.workloads[&(self.cluster, self.workload)].pods.values().filter(runs).filter_map(|pod| pod.started);
+        let followed = &all.workloads[&(self.cluster, self.workload)];
+        let of_pods = followed.pods.values().filter(runs).filter_map(|pod| pod.started);
         let running: f64 = of_pods.map(|since| length(now.since(since))).sum();
-        let quorum_loss = |(from, to, cause): &(Time, Option<Time>, String)| QuorumLossReport {
-            from_s: seconds(*from),
-            duration_s: length(to.unwrap_or(now).since(*from)),
-            cause: cause.clone(),
+        // What is wrong with a revision may show after its rollout.
+        let until = if bad { self.superseded } else { self.ended };
+        let quorum_loss = |loss: &Loss| {
+            let (from, to) = (loss.from.max(self.asked), loss.to.unwrap_or(now).min(until.unwrap_or(now)));
+            let row =
+                || QuorumLossReport { from_s: seconds(from), duration_s: length(to.since(from)), cause: loss.cause.clone() };
+            (from < to).then(row)
         };
         let batch = |batch: &Batch| {
             let zones: BTreeSet<_> = batch.pods.iter().filter_map(|(_, zone)| *zone).collect();
@@ -85,7 +77,7 @@ impl Row {
             requested_s: seconds(self.asked),
             duration_s: length(self.ended.unwrap_or(now).since(self.asked)),
             completed: self.completed,
-            waits_for: self.waits_for.filter(|_| !self.completed).map(str::to_owned),
+            waits_for: self.waits_for.clone().filter(|_| !self.completed),
             batches: self.batches.iter().map(batch).collect(),
             sequence: self.sequence(),
             exposed_pods: self.exposed.0.len() as u32,
@@ -98,7 +90,7 @@ impl Row {
             failed_s: self.met.failed,
             slow_s: self.met.slow,
             deadline_exceeded_s: self.deadline_exceeded.map(seconds),
-            quorum_lost: self.quorum_lost.iter().map(quorum_loss).collect(),
+            quorum_lost: followed.losses.iter().filter_map(quorum_loss).collect(),
         }
     }
 

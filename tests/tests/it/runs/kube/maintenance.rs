@@ -242,6 +242,47 @@ fn a_machine_comes_before_one_goes() {
     assert!(seen.pods(|fact| fact == PodFact::Evicted(true)).len() < 15);
 }
 
+/// A machine is drained while a budget refuses the eviction of two pods, one of them with a volume.
+#[test]
+fn a_drain_asks_again_after_20_s_and_deletes_by_force_what_is_left_when_its_time_is_over() {
+    let file = json!({
+        "name": "refused", "duration": "40m",
+        "topology": {"regions": [{"name": "r", "zones": ["za"]}]},
+        "clusters": [{
+            "name": "c", "zones": ["za"], "control_plane_nodes": false,
+            "components": ["kube_controller_manager", "kube_scheduler", "machine_controller_manager"],
+            "pools": [{"name": "cpu", "minimum": 1, "maximum": 2, "rollout": {"max_surge": 1, "max_unavailable": 0}}],
+            "nodes": [{"name": "n", "pool": "cpu", "zone": "za"}],
+            "workloads": [
+                {"name": "web", "kind": "deployment", "replicas": 1, "cpu": 0.1, "memory": "1GiB"},
+                {"name": "db", "kind": "stateful_set", "replicas": 1, "cpu": 0.1, "memory": "1GiB", "volume": "zonal"},
+            ],
+            "budgets": [{"name": "both", "pods": "app in (web, db)", "max_unavailable": 0}],
+            "timers": {"machine_drain": "5m"},
+        }],
+        "operations": [{"at": "5m", "roll_pool": {"cluster": "c", "pool": "cpu"}}],
+    });
+    let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let seen = run(&scenario, 1);
+    let (refused, forced) = (seen.pods(|fact| fact == PodFact::Evicted(false)), seen.pods(|fact| fact == PodFact::ForceDeleted));
+    let [(over, web), (_, db)] = forced[..] else { panic!("{forced:?}") };
+    for pod in [web, db] {
+        let asked: Vec<Time> = refused.iter().filter(|(_, of)| *of == pod).map(|(when, _)| *when).collect();
+        assert_eq!(asked.len(), 15, "from the start of the drain on, until 20 s before its end");
+        assert!(asked.windows(2).all(|pair| pair[1].since(pair[0]) == secs(20)), "{asked:?}");
+        assert_eq!(over.since(asked[0]), secs(300));
+        // Their objects go at once, and long before the machine: others take their places.
+        assert!(seen.of(pod).contains(&(over, PodFact::Removed)), "{:?}", seen.of(pod));
+    }
+    let [(gone, _)] = seen.node_facts(NodeFact::Removed)[..] else { panic!("one node is deleted") };
+    assert!(gone >= over + secs(60), "{gone:?}");
+    let report = simulate(scenario, 1);
+    let budget = &report.budgets[0];
+    assert_eq!((budget.granted, budget.most_disrupted), (0, 2), "{budget:?}");
+    let lost: Vec<(&str, Option<f64>)> = report.recovery.iter().map(|row| (row.why.as_str(), row.eviction_refused_s)).collect();
+    assert_eq!(lost, [("drain timed out", Some(300.0)); 2]);
+}
+
 /// A pool under the control plane of a shoot is replaced.
 #[test]
 fn rolling_maintenance() {

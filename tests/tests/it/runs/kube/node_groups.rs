@@ -99,6 +99,29 @@ fn a_scan_says_why_a_group_grows_or_does_not() {
     }
 }
 
+/// Machines that did not join in time, and nodes that are unready, stop a scan for reasons of their own.
+#[test]
+fn a_scan_says_why_it_does_nothing_at_all() {
+    let choices = |scenario: &Scenario| {
+        let choice = |(.., fact): (Time, MachineDeploymentId, NodeGroupFact)| match fact {
+            NodeGroupFact::Scanned(NodeGroupScan { choice, .. }) => Some(choice),
+            NodeGroupFact::BackedOff { .. } => None,
+        };
+        facts(&run(scenario, 1)).into_iter().filter_map(choice).collect::<Vec<_>>()
+    };
+    let (unready, back) = (GroupChoice::Suspended, GroupChoice::TakesBack);
+    let power = |zone| Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(zone))));
+    let mut lost = broken(broken(pool([3, 3, 3], 12, 9, lax(NodeCount::Materialized)), 100, None, power(0)), 100, None, power(1));
+    // Long before machines that were asked for are late.
+    lost.duration = secs(600);
+    let found = choices(&lost);
+    assert!(found.contains(&unready) && !found.contains(&back), "{found:?}");
+    let alike = pool([1, 1, 1], 6, 4, lax(NodeCount::Materialized));
+    let missing = (0..3).fold(alike, |scenario, zone| broken(scenario, 0, None, out_of_stock(zone)));
+    let found = choices(&missing);
+    assert!(found.contains(&back) && !found.contains(&unready), "{found:?}");
+}
+
 #[test]
 fn a_group_out_of_stock_is_left_alone_at_once_and_another_takes_its_node() {
     let mut tried = 0;

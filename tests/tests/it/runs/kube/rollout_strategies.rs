@@ -166,10 +166,85 @@ fn a_loss_of_quorum_that_lasts_over_a_rollback_is_told_of_both_and_a_scale_is_a_
     assert_eq!((goes_on.cause.as_str(), goes_on.from_s), (lost.cause.as_str(), 360.0));
     let scale = json!({"at": "6m", "scale_workload": {"cluster": "c", "workload": "app", "replicas": 12}});
     let report = rolled(json!({"replicas": 5, "parallel": true, "quorum": true}), json!({}), &[scale], json!([]));
+    assert!(report.rollouts[0].completed && report.rollouts[0].quorum_lost.is_empty(), "it was over: {:?}", report.rollouts);
     assert_eq!(
-        report.rollouts[0].quorum_lost[0].cause,
+        report.quorum_losses[0].cause,
         "scaled to 12 pods while app-5, app-6, app-7, app-8, app-9, app-10 and app-11 were not ready"
     );
+}
+
+#[test]
+fn rollouts_of_ordinary_workloads_are_in_the_report() {
+    for kind in ["stateful_set", "deployment"] {
+        let report = rolled(json!({"kind": kind, "revisions": []}), json!({}), &[], json!([]));
+        let [rollout] = &report.rollouts[..] else { panic!("{kind}: {:?}", report.rollouts) };
+        let pods: usize = rollout.batches.iter().map(|batch| batch.pods.len()).sum();
+        assert!(rollout.completed && (rollout.revision, pods) == (1, 6), "{rollout:?}");
+    }
+}
+
+/// New pods that start, and old ones that terminate once others are ready, are missed by nobody.
+#[test]
+fn a_deployment_disrupts_no_more_zones_than_it_lacks_pods() {
+    for (surge, unavailable) in [(0, 1), (0, 2), (1, 0), (1, 1), (3, 0), (3, 1), (3, 3), (6, 0), (6, 4)] {
+        let fields = json!({"kind": "deployment", "rollout": {"max_surge": surge, "max_unavailable": unavailable}});
+        let report = rolled(fields, json!({}), &[], json!([]));
+        let rollout = &report.rollouts[0];
+        assert!(rollout.completed && rollout.most_unavailable <= unavailable, "{rollout:?}");
+        assert_eq!(
+            rollout.zones_disrupted,
+            unavailable.min(rollout.most_unavailable).min(3),
+            "{surge}, {unavailable}: {rollout:?}"
+        );
+        assert!(unavailable > 1 || rollout.several_zones_s <= 0.0, "{surge}, {unavailable}: {rollout:?}");
+    }
+}
+
+#[test]
+fn a_partitioned_rollout_is_complete_when_the_pods_from_the_partition_on_are_new() {
+    for (partition, deleted) in [(0, 6), (4, 2), (6, 0), (10, 0)] {
+        let report = rolled(json!({"update": {"partition": partition}}), json!({}), &[], json!([]));
+        let rollout = &report.rollouts[0];
+        assert_eq!((rollout.completed, rollout.batches.len()), (true, deleted), "{rollout:?}");
+    }
+}
+
+#[test]
+fn a_rollout_behind_a_pod_that_is_never_ready_says_so() {
+    let stuck = || json!({"revisions": [{"never_ready": true}]});
+    let waits_for = |operations: &[Value]| {
+        let rollout = rolled(stuck(), json!({}), operations, json!([])).rollouts.swap_remove(0);
+        assert!(!rollout.completed, "{rollout:?}");
+        rollout.waits_for
+    };
+    let told = Some("waits for app-5 to be ready".to_owned());
+    assert_eq!(waits_for(&[]), told);
+    // As it stood when it was rolled back.
+    assert_eq!(waits_for(&[operation("10m", "roll_back_component")]), told);
+}
+
+/// Whoever takes the majority away, and whether there ever was a rollout or not.
+#[test]
+fn a_loss_of_quorum_outside_a_rollout_is_told() {
+    let drain = |node: &str| json!({"at": "20m", "drain_node": {"cluster": "c", "node": node}});
+    let drains = ["za-1", "za-2", "zb-1", "zb-2"].map(drain);
+    let store = || json!({"replicas": 3, "quorum": true});
+    let rolled_first = rolled(store(), json!({}), &drains, json!([]));
+    assert!(rolled_first.rollouts[0].completed && rolled_first.rollouts[0].quorum_lost.is_empty(), "{:?}", rolled_first.rollouts);
+    let mut file = json!({
+        "name": "app", "kind": "stateful_set", "cpu": 0.05, "memory": "16MiB", "image": "1MiB", "start": "5s", "stop": "1s",
+        "spread": [{"over": "zone", "max_skew": 1}],
+    });
+    file.as_object_mut().expect("an object").extend(store().as_object().expect("an object").clone());
+    let never_rolled = report(cluster(2, json!({"workloads": [file]})), Value::from(&drains[..]), json!([]), 1);
+    assert!(never_rolled.rollouts.is_empty());
+    for report in [rolled_first, never_rolled] {
+        let [loss] = &report.quorum_losses[..] else { panic!("{:?}", report.quorum_losses) };
+        // No node of the third zone may take them.
+        assert!((1_199.0..=1_200.0).contains(&loss.duration_s), "{loss:?}");
+        assert!(loss.cause.starts_with("eviction deleted app-") && loss.cause.contains(" and app-"), "{loss:?}");
+        assert_eq!((loss.cluster.as_str(), loss.workload.as_str()), ("c", "app"));
+    }
 }
 
 #[test]

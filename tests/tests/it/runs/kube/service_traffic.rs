@@ -22,6 +22,7 @@ fn connections_to_endpoints_that_a_service_still_lists_fail() {
     // Four clients that are left open 40 connections per second; two of six endpoints are dead, and listed for so long.
     let (traffic, service) = row("even");
     assert!(service.stale_endpoints_s > 60.0, "{}", service.stale_endpoints_s);
+    assert!((service.stale_s - service.stale_endpoints_s / 2.0).abs() < 1e-9, "both are dead at the same times: {service:?}");
     let failed = 40.0 / 6.0 * service.stale_endpoints_s;
     assert!((traffic.failed - failed).abs() < 1e-6 * failed, "{} of {failed}", traffic.failed);
     let served: f64 = traffic.zones.iter().map(|flow| flow.connections).sum();

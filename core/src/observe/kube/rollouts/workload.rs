@@ -1,0 +1,177 @@
+//! A workload whose rollouts are followed: its pods, and which of them serve.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{WorkloadId, ZoneId};
+use crate::kernel::time::Time;
+use crate::kube::name::{PodName, PodTag};
+use crate::kube::spec::update::{Update, UpdateStrategy};
+use crate::kube::spec::{self, Kind};
+use crate::rollout::service::ReadyPods;
+
+/// A workload that is followed.
+#[derive(Clone, Debug)]
+pub(super) struct Workload {
+    /// Pods wanted.
+    replicas: u32,
+    /// Its pods have ordinals.
+    is_set: bool,
+    pub(super) pods: BTreeMap<PodName, Pod>,
+    /// Zones of pods, also of those that are gone.
+    pub(super) zones: BTreeMap<PodName, ZoneId>,
+    /// Pods of a Deployment that served and do not any more, the latest last; at most as many as are missing.
+    lost: Vec<PodName>,
+    /// Pods that were asked to end at the last moment at which any was.
+    pub(super) ends: Vec<Batch>,
+    /// Revisions made, the current one, and the one before.
+    pub(super) revisions: (u32, u32, u32),
+    /// Its last rollout.
+    pub(super) row: Option<usize>,
+    /// What the zone-aware update of it does.
+    pub(super) verdict: Option<&'static str>,
+    /// Its rollout is paused.
+    pub(super) paused: bool,
+    /// Its ready pods can answer requests.
+    pub(super) answers: bool,
+    /// Times without quorum of a replicated store.
+    pub(super) losses: Vec<Loss>,
+    /// Until when its row has been counted.
+    pub(super) counted: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pod {
+    pub(super) revision: u32,
+    pub(super) started: Option<Time>,
+    pub(super) ready: Option<Time>,
+    pub(super) terminating: bool,
+}
+
+impl Pod {
+    const fn is_up(&self) -> bool {
+        self.ready.is_some() && !self.terminating
+    }
+}
+
+/// Pods that were asked to end at one moment, by one.
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    pub(super) at: Time,
+    pub(super) by: &'static str,
+    pub(super) pods: Vec<(PodName, Option<ZoneId>)>,
+}
+
+/// A pod is asked to end: one more of the last batch, or the first of another.
+pub(super) fn add(batches: &mut Vec<Batch>, at: Time, by: &'static str, pod: (PodName, Option<ZoneId>)) {
+    match batches.last_mut().filter(|batch| batch.at == at && batch.by == by) {
+        Some(batch) => batch.pods.push(pod),
+        None => batches.push(Batch { at, by, pods: vec![pod] }),
+    }
+}
+
+/// A time without quorum.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    pub(super) from: Time,
+    /// `None`: it lasts.
+    pub(super) to: Option<Time>,
+    pub(super) cause: String,
+}
+
+/// Pods of a revision that are available.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Available {
+    /// When the last of them became so.
+    pub(super) last: Option<Time>,
+    /// They are all the pods that there are, and as many as are wanted.
+    pub(super) are_all: bool,
+}
+
+impl Workload {
+    /// One without pods yet.
+    pub(super) fn new(spec: &spec::Workload) -> Self {
+        let (pods, zones, lost, ends, losses) = Default::default();
+        let (revisions, row, verdict, paused, answers) = Default::default();
+        let (replicas, is_set) = (spec.replicas, matches!(spec.kind, Kind::StatefulSet { .. }));
+        let counted = Time::ZERO;
+        Self { replicas, is_set, pods, zones, lost, ends, revisions, row, verdict, paused, answers, losses, counted }
+    }
+
+    /// Another number of pods is wanted.
+    pub(super) fn scale(&mut self, replicas: u32) {
+        self.replicas = replicas;
+        self.forget_replaced();
+    }
+
+    /// Whether a pod serves.
+    pub(super) fn is_up(&self, name: PodName) -> bool {
+        self.pods.get(&name).is_some_and(Pod::is_up)
+    }
+
+    /// A pod that served before, or not, has changed.
+    pub(super) fn pod_changed(&mut self, name: PodName, was_up: bool) {
+        match (was_up, self.is_up(name)) {
+            (true, false) => self.lost.push(name),
+            (false, true) => self.lost.retain(|lost| *lost != name),
+            (true, true) | (false, false) => {}
+        }
+        self.forget_replaced();
+    }
+
+    /// A new pod takes the place of the one that was lost first.
+    fn forget_replaced(&mut self) {
+        let replaced = self.lost.len().saturating_sub(self.missing() as usize);
+        self.lost.drain(..replaced);
+    }
+
+    /// Pods wanted beyond those that serve.
+    fn missing(&self) -> u32 {
+        self.replicas.saturating_sub(self.pods.values().filter(|pod| pod.is_up()).count() as u32)
+    }
+
+    /// Wanted pods that are missing or not ready, and zones of these: of a Deployment of those that served last, for new pods that start
+    /// and old ones that others have replaced are not missed.
+    pub(super) fn unavailable(&self, id: WorkloadId) -> (u32, u32) {
+        let (down, number) = if self.is_set {
+            let down = self.down(id);
+            let number = down.len() as u32;
+            (down, number)
+        } else {
+            (self.lost.clone(), self.missing())
+        };
+        let zones: BTreeSet<_> = down.iter().filter_map(|name| self.zones.get(name)).collect();
+        (number, zones.len() as u32)
+    }
+
+    /// Wanted pods of a StatefulSet that are missing or not ready. (Those of a Deployment have no names before they are made.)
+    pub(super) fn down(&self, id: WorkloadId) -> Vec<PodName> {
+        let names = (0..self.replicas).map(|ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) });
+        names.filter(|name| self.is_set && !self.is_up(*name)).collect()
+    }
+
+    /// Whether all of the pods wanted, and no others, are ready and of a revision, but for those that the partition of the StatefulSet
+    /// leaves alone (`kubectl rollout status`: "partitioned roll out complete").
+    pub(super) fn has_rolled_out(&self, revision: u32, update: &Update) -> bool {
+        let partition = match update.strategy {
+            UpdateStrategy::RollingUpdate(rolling) => rolling.partition,
+            UpdateStrategy::OnDelete => 0,
+        };
+        let is_left = |name: &PodName| matches!(name.tag, PodTag::Ordinal(ordinal) if ordinal < partition);
+        let is_right = |(name, pod): (&PodName, &Pod)| pod.is_up() && (pod.revision == revision || is_left(name));
+        self.pods.len() == self.replicas as usize && self.pods.iter().all(is_right)
+    }
+
+    /// Its pods of a revision that are available by then.
+    pub(super) fn available(&self, revision: u32, update: &Update, by: Time) -> Available {
+        let of = self.pods.values().filter(|pod| pod.revision == revision && pod.is_up());
+        let times = of.filter_map(|pod| Some(pod.ready? + update.min_ready)).filter(|at| *at <= by);
+        let (count, last) = times.fold((0, None), |(count, last), at| (count + 1, last.max(Some(at))));
+        Available { last, are_all: count == self.pods.len() && count == self.replicas as usize }
+    }
+
+    /// Its pods that serve.
+    pub(super) fn ready(&self) -> ReadyPods {
+        let ready = self.pods.values().filter(|pod| pod.is_up()).filter_map(|pod| Some((pod.revision, pod.ready?)));
+        ReadyPods { wanted: self.replicas, pods: ready.collect() }
+    }
+}
