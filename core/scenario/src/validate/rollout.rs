@@ -1,7 +1,7 @@
 //! Rollouts: how pods are replaced, and what zone-aware controllers look after.
 
 use super::labels::selected;
-use crate::error::{did_you_mean, quote};
+use crate::error::{did_you_mean, quote, show};
 use crate::ids::{TiVec, WorkloadId};
 use crate::kube::update::{RevisionSpec, RollingUpdate, Update, UpdateStrategy};
 use crate::kube::zone_aware::{
@@ -24,7 +24,7 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
     }
     whole(ctx, &format!("{path}.update.max_unavailable"), max_unavailable);
     if let Some(none) = max_unavailable.filter(|most| most.is_zero()) {
-        ctx.error(&format!("{path}.update.max_unavailable"), quoted(none), "at least 1: the API rejects 0");
+        ctx.error(&format!("{path}.update.max_unavailable"), show(&serde_json::json!(none)), "at least 1: the API rejects 0");
     }
     if raw.rollout.is_some_and(|rollout| rollout.max_surge.is_zero() && rollout.max_unavailable.is_zero()) {
         let expected = "more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced";
