@@ -285,8 +285,8 @@ impl Election {
                 (candidate.server, candidate.writes) = (None, None);
             }
         }
-        let due = |(_, one): &(&u32, &Box<Candidate>)| one.restarts.is_some_and(|at| at <= ctx.now);
-        let started: Vec<u32> = self.candidates.iter().filter(due).map(|(key, _)| *key).collect();
+        let due = self.candidates.iter().filter(|(_, one)| one.restarts.is_some_and(|at| at <= ctx.now));
+        let started: Vec<u32> = due.map(|(key, _)| *key).collect();
         for key in started {
             self.candidates.get_mut(&key).expect("it is one of them").restarts = None;
             self.connect(key, api, ctx);
