@@ -263,12 +263,14 @@ impl Balancer {
     /// unless that holds for all (AWS, "Target group health": DNS fails away from zones without healthy targets; all zones unhealthy: to
     /// all). How long clients keep an older answer is left out. Where all nodes have one address, the one at which packets `from` there enter.
     pub(crate) fn resolved(&self, from: Vantage, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
+        let is_well = |node: &u16| self.eligible(*node, spec, net).iter().any(|key| self.health(*node, *key) == Health::Healthy);
         if spec.one_address {
-            let host = |node: u16| self.nodes[usize::from(node)];
-            let order = |node: &u16| (!net.is_powered(host(*node)), Vantage::Zone(net.zone(host(*node))) != from);
+            let host = |node: &u16| self.nodes[usize::from(*node)];
+            let is_reached = |node: &u16| net.is_powered(host(node)) && net.reach_from(from, host(node)).is_some();
+            let is_near = |node: &u16| Vantage::Zone(net.zone(host(node))) == from;
+            let order = |node: &u16| (!is_reached(node), !spec.cross_zone && !is_well(node), !is_near(node));
             return self.nodes().min_by_key(order).into_iter().collect();
         }
-        let is_well = |node: &u16| self.eligible(*node, spec, net).iter().any(|key| self.health(*node, *key) == Health::Healthy);
         let well: Vec<u16> = self.nodes().filter(|node| !spec.cross_zone && is_well(node)).collect();
         if well.is_empty() { self.nodes().collect() } else { well }
     }

@@ -16,8 +16,8 @@ pub struct LoadBalancer {
     pub zones: Vec<ZoneId>,
     /// Nodes of the topology that each run a node of it, a process. There its name has the address of that process, elsewhere none.
     pub machines: Vec<NodeId>,
-    /// Whether all its nodes have one address, a regional one: packets of a client enter at the node of its own zone, or, while that has no
-    /// power, of another.
+    /// Whether all its nodes have one address, a regional one: packets of a client enter at the node of its own zone, or, while they do not
+    /// reach that, of another.
     pub one_address: bool,
     /// Whether a node sends clients to targets of other zones than its own, too.
     pub cross_zone: bool,

@@ -110,21 +110,21 @@ impl Access {
         }
     }
 
-    /// What never works; else faults under way; else what etcd has just done; else what the load balancer does without a fault; else a fault
+    /// What never works, and faults under way; else what etcd has just done; else what the load balancer does without a fault; else a fault
     /// that ended not long ago.
     fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
-        if let ApiClient::Further(id, _) = client
-            && !spec.api_clients[id].in_cluster_network
-            && had == ConnectionState::None
-            && let Some(to) = spec.api_clients[id].alternatives.and_then(first_dialled)
-        {
-            return format!("packets from outside the cluster network to {to} vanish");
-        }
+        let vanish = match client {
+            ApiClient::Further(id, _) if !spec.api_clients[id].in_cluster_network && had == ConnectionState::None => {
+                let to = spec.api_clients[id].alternatives.and_then(first_dialled);
+                to.map(|to| format!("packets from outside the cluster network to {to} vanish"))
+            }
+            _ => None,
+        };
         let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, cluster, client, [had, now]);
         let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
         let faults = self.active.iter().chain(just_ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
-        let faults: Vec<String> = faults.collect();
+        let faults: Vec<String> = vanish.into_iter().chain(faults).collect();
         if !faults.is_empty() {
             return faults.join(", ");
         }

@@ -9,6 +9,7 @@ use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::Duration;
 use zonefall_kube::ctx::{NewClient, NewConnection};
 use zonefall_network::{HostId, Network};
+use zonefall_scenario::access::LoadBalancer;
 use zonefall_scenario::ids::{FaultId, ZoneId};
 use zonefall_scenario::{Direction, Fault, LbPartition, Place, Vantage};
 
@@ -135,6 +136,14 @@ fn one_address_for_all_zones_outlives_each_of_them() {
     }
     bench.run(Duration::from_secs(10));
     assert!((served(&bench, Vantage::Outside) - 1.0).abs() < 1e-9, "its checks have failed");
+    // A zone that is only cut off is passed by as well, and so is one without a healthy target where nodes stay in their zones.
+    drop(bench.net.set_zone_powered_off(ZoneId(0), false));
+    bench.net.partition_zone(ZoneId(0), Direction::Both, true);
+    bench.update();
+    assert!((served(&bench, Vantage::Outside) - 1.0).abs() < 1e-9, "cut off: {}", served(&bench, Vantage::Outside));
+    let spec = LoadBalancer { cross_zone: false, ..bench.scenario.load_balancers[LB].clone() };
+    assert_eq!(bench.access.balancers()[0].resolved(zone(0), &spec, &bench.net).len(), 1);
+    assert_ne!(bench.access.balancers()[0].resolved(zone(1), &spec, &bench.net), [0]);
 }
 
 #[test]

@@ -96,8 +96,10 @@ impl Drain {
 /// (`ForceDeletePods`).
 pub fn force(node: NodeKey, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     for id in leaving(node, store, ctx).collect::<Vec<_>>() {
-        let name = store.pod(id).expect("a node's pods are there").name;
-        ctx.record(KubeRecord::Pod(name, PodFact::ForceDeleted));
+        let pod = store.pod(id).expect("a node's pods are there");
+        if !pod.terminating {
+            ctx.record(KubeRecord::Pod(pod.name, PodFact::ForceDeleted));
+        }
         store.terminate(id, ctx);
         store.remove(id, ctx);
     }
