@@ -148,7 +148,7 @@ impl KubeRecord {
                 let what = format!("{} of {}", describe_verb(verb), resource.name());
                 match share {
                     Some(Share::ALL) => format!("API {what} are available"),
-                    Some(share) => format!("API {what} stall at {} of the servers", text::fraction(share.missing())),
+                    Some(share) => format!("API {what} fail for {} of requests", text::fraction(share.missing())),
                     None => format!("API {what} are as those of all resources"),
                 }
             }

@@ -63,7 +63,7 @@ pub enum KubeRecord {
         resource: ApiResource,
         /// Which requests.
         verb: Verb,
-        /// At which share of the servers; `None`: as for any, again.
+        /// For which share of requests; `None`: as for any, again.
         share: Option<Share>,
     },
     /// Who holds the lease of a component, and acts; `None`: nobody does.
