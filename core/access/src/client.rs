@@ -12,20 +12,18 @@
 
 mod dials;
 mod due;
+mod seen;
 
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
 use crate::dial::{DIAL, dial_share, is_syn};
-use crate::record::ConnectionState;
 use crate::reply::Reply;
-use crate::requests::Link;
 use dials::{Hop, ORIGIN};
 use zonefall_kernel::dist::scale;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_kube::ctx::Route;
 use zonefall_network::HostId;
 use zonefall_scenario::ids::BalancerId;
 
@@ -126,6 +124,8 @@ pub(crate) struct Client {
     failures: u32,
     /// It learns of alternatives when a request of it is answered, not when it has connected.
     learns_from_answers: bool,
+    /// When its first request is made that has no response so far, where those are simulated.
+    first_unanswered: Option<Time>,
     /// It is connected to the original host, and no request has been answered there.
     is_cold: bool,
     /// When the server closes its connection (GOAWAY).
@@ -161,6 +161,7 @@ impl Client {
             state: State::Waits(now),
             failures: 0,
             learns_from_answers: false,
+            first_unanswered: None,
             is_cold: false,
             goes_away: None,
             is_graceful: false,
@@ -176,6 +177,11 @@ impl Client {
         self.learns_from_answers = learns;
     }
 
+    /// Its first request without a response so far is made at this time.
+    pub(crate) const fn awaits_response(&mut self, made: Option<Time>) {
+        self.first_unanswered = made;
+    }
+
     /// A request has been answered.
     pub(crate) const fn answered(&mut self) {
         self.is_cold = false;
@@ -189,52 +195,6 @@ impl Client {
     /// The load balancer that it is configured with.
     pub(crate) const fn origin(&self) -> BalancerId {
         self.origin
-    }
-
-    /// State of its connection.
-    pub(crate) fn connection_state(&self) -> ConnectionState {
-        let (State::Open { connection, .. } | State::Silent { connection, .. }) = self.state else {
-            return ConnectionState::None;
-        };
-        let (server, through) = (connection.server, connection.through.is_some());
-        match self.state {
-            State::Open { way, wait, .. } if way + wait >= self.timings.timeout => ConnectionState::Late { server, through },
-            State::Open { answers: true, .. } => ConnectionState::Open { server, through },
-            State::Open { .. } => ConnectionState::Unanswered { server, through },
-            State::Silent { .. } | State::Dials(_) | State::Waits(_) => ConnectionState::Silent { server, through },
-        }
-    }
-
-    /// Its connection, for requests that are simulated one by one.
-    pub(crate) const fn link(&self) -> Link {
-        match self.state {
-            State::Open { connection, way, answers, .. } => Link::Open(connection, way, answers),
-            State::Silent { connection, .. } => Link::Silent(connection),
-            State::Dials(_) | State::Waits(_) => Link::Closed(self.failures),
-        }
-    }
-
-    /// Where its requests go.
-    pub(crate) fn route(&self) -> Route {
-        match self.state {
-            State::Open { connection, way, wait, .. } if way + wait < self.timings.timeout => {
-                Route::Server { key: connection.server, way: way + wait }
-            }
-            State::Open { .. } | State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
-        }
-    }
-
-    /// Host that its present request goes to; `None`: it waits.
-    pub(crate) const fn attempt(&self) -> Option<Attempt<Address>> {
-        match &self.state {
-            State::Open { attempt, .. } | State::Silent { attempt, .. } | State::Dials(Dial { attempt, .. }) => Some(*attempt),
-            State::Waits(_) => None,
-        }
-    }
-
-    /// Whether its requests go to an alternative.
-    pub(crate) fn is_at_alternative(&self) -> bool {
-        self.attempt().is_some_and(|attempt| attempt.is_alternative)
     }
 
     /// Whether it has moved so often at this moment that it stays where it is until its next request.
@@ -294,6 +254,7 @@ impl Client {
                         // To read is no occasion to look at the balancer's queue: under fast-forward not all reads are events.
                         let wait = if self.reads_now(ctx.now) { wait } else { ctx.wait(connection) };
                         self.read_endpoints(connection, ctx);
+                        self.renew_list(attempt, advertises && ctx.servers[&connection.server].list().is_empty(), ctx.now);
                         self.connected(attempt, connection, (way, wait), ctx);
                     }
                     reply @ (Reply::Accepted(_) | Reply::Refused | Reply::WrongCertificate) => {
@@ -437,7 +398,8 @@ impl Client {
         let period = self.timings.period.min(PING);
         let part = |share: f64| Duration::from_nanos((period.as_nanos() as f64 * share) as u64);
         let closed = ctx.now + PING + PING_TIMEOUT - part(1.0 - ahead);
-        let failed = ctx.now + part(ahead) + self.timings.timeout;
+        let made = self.first_unanswered.unwrap_or_else(|| ctx.now + part(ahead));
+        let failed = made + self.timings.timeout;
         let expired = attempt.is_alternative && failed < closed;
         let until = if expired { failed } else { closed };
         self.state = State::Silent { attempt, connection, until, expired };

@@ -264,11 +264,15 @@ impl ClusterAccess {
                 let Some(timer) = self.refresh_timers.get_mut(&server).filter(|timer| timer.is_due(generation)) else { return };
                 timer.cancel();
                 let it = self.servers.get_mut(&server).expect("its timer ends with it");
-                if !it.view.answers {
+                let changed = if it.view.answers {
+                    it.read(endpoints)
+                } else {
                     let at = it.next_refresh(ctx.now);
                     let generation = timer.arm(at);
                     ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server, generation }));
-                } else if it.read(endpoints) {
+                    it.cannot_read()
+                };
+                if changed {
                     self.update_clients(ctx);
                 }
             }
@@ -327,10 +331,10 @@ impl ClusterAccess {
         let changed = self.endpoints.update(&running, ctx.now);
         let endpoints = self.endpoints.listed();
         for (key, server) in &mut self.servers {
-            // A server that has just started reads them with its first request. A server that etcd does not answer keeps its list.
+            // A server that has just started reads them with its first request. One that etcd does not answer tries to, in its time.
             if (is_new || server.reads_at_once()) && server.view.answers {
                 server.read(endpoints);
-            } else if changed {
+            } else if changed || !server.view.answers {
                 let timer = self.refresh_timers.entry(*key).or_default();
                 if let Some((at, generation)) = timer.rearm(Some(server.next_refresh(ctx.now))) {
                     ctx.out.schedule(at, (self.cluster, AccessEvent::Refresh { server: *key, generation }));
@@ -417,6 +421,7 @@ impl ClusterAccess {
         let (route, state) = (client.route(), client.connection_state());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
+        client.awaits_response(further.as_ref().and_then(|(spec, requests)| requests.first_unanswered(spec, ctx.now)));
         let (now, net, stepping, endpoints) = (ctx.now, ctx.net, ctx.stepping, endpoints.listed());
         let client_ctx = ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network };
         if *is_new {

@@ -137,6 +137,13 @@ impl Requests {
         self.waiting.len() + self.sent.len()
     }
 
+    /// When the first request is made that has no response so far.
+    pub(crate) fn first_unanswered(&self, spec: &ApiClientSpec, now: Time) -> Option<Time> {
+        let sent = self.sent.iter().find(|sent| sent.time().is_none_or(|at| at > now)).map(|sent| &sent.request);
+        let made = sent.or_else(|| self.waiting.front()).map(|request| request.made);
+        made.or_else(|| (!self.is_exhausted(spec)).then_some(self.next))
+    }
+
     /// Moves on to `now`. `is_alternative`: the connection leads to an alternative. `is_graceful`: the one before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
     pub(crate) fn update(
         &mut self,
@@ -154,7 +161,6 @@ impl Requests {
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.time().is_some_and(|at| at <= now)) {
             end(sent.request, sent.result);
         }
-        self.follow((link, is_alternative, is_graceful), now, &mut end);
         if let Some(timeout) = spec.timeout {
             // Both are in the order in which requests were made.
             let is_late = |request: &Request| request.made + timeout <= now;
@@ -166,6 +172,7 @@ impl Requests {
                 end(request, RequestResult::TimedOut);
             }
         }
+        self.follow((link, is_alternative, is_graceful), now, &mut end);
         while self.next <= now && !self.is_exhausted(spec) {
             self.waiting.push_back(Request { made: self.next, bytes: self.bytes(spec) });
             self.made += 1;

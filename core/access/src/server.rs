@@ -52,6 +52,14 @@ impl Server {
         before != advertiser.list()
     }
 
+    /// It cannot read the endpoints; whether its list has changed.
+    pub(crate) fn cannot_read(&mut self) -> bool {
+        let Some(advertiser) = &mut self.advertiser else { return false };
+        let before = advertiser.list().len();
+        advertiser.endpoints_not_read();
+        before != advertiser.list().len()
+    }
+
     /// Whether it reads the endpoints as soon as they have changed: none so far, or all but its own.
     pub(crate) fn reads_at_once(&self) -> bool {
         self.list().is_empty() || self.view.stops && self.advertiser.as_ref().is_some_and(Advertiser::drops_itself)

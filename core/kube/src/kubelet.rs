@@ -2,10 +2,12 @@
 //!
 //! Two truths stand beside each other: the pod in the store, and the process here. A kubelet that is cut off goes on running what it
 //! had; one whose node has lost power starts it anew. What it does while the API does not answer it, it tells with the first lease it
-//! can renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API.
+//! can renew again. Leases are arithmetic: renewals at even intervals, of which only those count that reach the API. One that waits in vain
+//! is tried again without a pause (`controller.go` there: five attempts of 10 s, then others with a back-off), and so arrives as soon as
+//! the API answers. One that is refused waits for its next turn, as the node's status does.
 
 use crate::api::Api;
-use crate::ctx::{ApiClient, ClusterCtx};
+use crate::ctx::{ApiClient, ClusterCtx, Route};
 use crate::event::KubeEvent;
 use crate::name::{MachineName, PodName};
 use crate::node::process::Processes;
@@ -32,6 +34,10 @@ pub struct Kubelet {
     joins: Option<MachineName>,
     /// The API answers it from then on.
     connected: Option<Time>,
+    /// When the API last ceased to answer it.
+    unanswered: Time,
+    /// Since then its requests have been refused, where others wait in vain.
+    refused: bool,
     /// It has told the API what it did while it was out of reach.
     caught_up: bool,
     /// The last renewal before `connected`.
@@ -68,6 +74,8 @@ impl Kubelet {
             renewals,
             joins: None,
             connected: Some(Time::ZERO),
+            unanswered: Time::ZERO,
+            refused: false,
             caught_up: true,
             renewed: Time::ZERO,
             generation: Generation::ZERO,
@@ -90,6 +98,8 @@ impl Kubelet {
             renewals: Periodic::new(ctx.now, ctx.spec.timers.lease_renewal),
             joins: Some(machine),
             connected: None,
+            unanswered: Time::ZERO,
+            refused: false,
             caught_up: false,
             renewed: Time::ZERO,
             generation: Generation::ZERO,
@@ -175,6 +185,9 @@ impl Kubelet {
     pub fn look(&mut self, api: &Api, store: &Store, ctx: &mut ClusterCtx<'_>) {
         let route = ctx.path.route(ctx.cluster, ApiClient::Kubelet(self.key));
         let reaches = self.booted && api.leases_over(route, self.host, ctx.net).write.is_some();
+        if !reaches {
+            self.refused = route == Route::Nearest && !api.is_offered();
+        }
         if reaches == self.connected.is_some() {
             return;
         }
@@ -182,11 +195,15 @@ impl Kubelet {
         if reaches {
             (self.connected, self.caught_up) = (Some(ctx.now), false);
             let renewal = KubeEvent::Renew { node: self.key, generation: self.generation };
-            ctx.schedule(self.renewals.at_or_after(ctx.now), renewal);
+            let is_trying = !self.refused && self.renewals.at_or_before(ctx.now).is_some_and(|turn| turn >= self.unanswered);
+            if is_trying {
+                self.renewed = ctx.now;
+            }
+            ctx.schedule(if is_trying { ctx.now } else { self.renewals.at_or_after(ctx.now) }, renewal);
         } else {
             // A renewal at this very moment does not arrive.
             self.renewed = self.last_renewal(ctx.now - Duration::from_nanos(1));
-            self.connected = None;
+            (self.connected, self.unanswered) = (None, ctx.now);
         }
         ctx.fx.kubelets_changed.push(ctx.cluster);
         self.pod_removed(store, ctx);

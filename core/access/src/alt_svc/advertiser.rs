@@ -76,7 +76,14 @@ impl<A: Clone + PartialEq> Advertiser<A> {
         &self.list
     }
 
-    /// A refresh has read the addresses of the `kubernetes` endpoints, in their order. (One that fails changes nothing.)
+    /// The endpoints could not be read though it is time for it. The document keeps a list no longer than that.
+    pub fn endpoints_not_read(&mut self) {
+        if self.drops_itself {
+            self.list.clear();
+        }
+    }
+
+    /// A refresh has read the addresses of the `kubernetes` endpoints, in their order.
     pub fn endpoints_read(&mut self, addresses: impl IntoIterator<Item = A>) {
         let mut list: Vec<A> = Vec::new();
         for address in addresses {

@@ -1,5 +1,7 @@
 //! What a client does with its connection and its dials, and when.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -298,5 +300,35 @@ fn connection_that_was_silent_when_its_server_would_close_it_is_closed_once_pack
         assert!(next >= now, "seed {seed}: due {next:?} at {now:?}");
         update(&mut client, &bench, next);
         assert!(matches!(client.connection_state(), ConnectionState::Open { .. }));
+    }
+}
+
+#[test]
+fn client_leaves_a_silent_alternative_with_the_request_that_timed_out() {
+    let clients = r#"[{"name": "sdn", "rate": "1/s", "timeout": "4s", "runs_on": "workers"}]"#;
+    for (seed, alternatives) in [(1, "\"text\""), (2, "\"code\""), (3, "\"text\""), (4, "\"code\"")] {
+        let mut bench = Bench::new(scenario_with("", alternatives, clients), seed, Stepping::FastForward);
+        bench.run(Duration::from_secs(100));
+        let from = bench.records.len();
+        for server in bench.view.servers.clone() {
+            bench.net.partition_host(server.host, Direction::Both, true);
+        }
+        bench.update();
+        bench.run(Duration::from_secs(20));
+        let later = &bench.records[from..];
+        let left: BTreeMap<ApiClient, Time> = (later.iter().rev())
+            .filter_map(|(at, record)| match record {
+                AccessRecord::Client { client, state: ConnectionState::None } => Some((*client, *at)),
+                _ => None,
+            })
+            .filter(|(client, _)| matches!(client, ApiClient::Further(..)))
+            .collect();
+        let timed_out = later.iter().rev().filter_map(|(at, record)| match record {
+            AccessRecord::Request { client, result: RequestResult::TimedOut, .. } => Some((*client, *at)),
+            _ => None,
+        });
+        let timed_out: BTreeMap<ApiClient, Time> = timed_out.collect();
+        assert_eq!(left.len(), 3, "seed {seed}: {left:?}");
+        assert_eq!(left, timed_out, "seed {seed}: the first of each");
     }
 }

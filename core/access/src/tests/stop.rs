@@ -193,3 +193,26 @@ fn process_that_starts_at_the_instant_in_which_another_exits_is_a_new_one() {
     assert_ne!(old, new);
     assert_eq!(bench.access.endpoints(), [0, 1, 2]);
 }
+
+#[test]
+fn server_of_the_document_lists_nothing_that_it_could_not_read_in_time() {
+    for (rules, lists) in [(r#""text""#, false), (r#""code""#, true)] {
+        let mut bench = Bench::with_delay("", rules, Duration::from_secs(70), 1, Stepping::FastForward);
+        bench.run(Duration::from_secs(100));
+        let there = |bench: &Bench| bench.clients().filter(|(_, client)| client.is_at_alternative()).count();
+        assert!(there(&bench) > 0, "{rules}");
+        // etcd answers none of them for long.
+        for key in 0..3 {
+            bench.server_changes(key, |server| server.answers = false);
+        }
+        bench.run(Duration::from_secs(59));
+        assert!(bench.clients().any(|(_, client)| client.is_at_alternative()), "{rules}: lists are in use for a while");
+        bench.run(Duration::from_secs(60 + 70));
+        let server = |bench: &Bench| bench.access.server(KEY).is_some_and(|server| !server.list().is_empty());
+        assert_eq!((server(&bench), there(&bench) > 0), (lists, lists), "{rules}");
+        for key in 0..3 {
+            bench.server_changes(key, |server| server.answers = true);
+        }
+        assert!(server(&bench), "{rules}: it reads them as soon as it can");
+    }
+}

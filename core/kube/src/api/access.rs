@@ -105,6 +105,11 @@ impl Api {
         there.fold(Access::default(), Access::sooner)
     }
 
+    /// Whether clients are sent to any server: requests wait where none answers. Else they are refused.
+    pub fn is_offered(&self) -> bool {
+        self.servers.values().any(|server| server.ready)
+    }
+
     /// Servers that clients on a host may be sent to, and their keys.
     fn reached(&self, from: HostId, net: &Network) -> impl Iterator<Item = (u32, &Server)> {
         let ready = self.servers.iter().filter(|(_, server)| server.ready);

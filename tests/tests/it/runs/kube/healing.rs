@@ -187,3 +187,16 @@ fn what_happens_is_told_in_words() {
         assert!(said.contains(expected), "{expected} is not among {said:#?}");
     }
 }
+
+#[test]
+fn a_kubelet_that_waits_in_vain_renews_as_soon_as_the_api_answers() {
+    let scenario = six();
+    for (minutes, seed) in [(2, 1), (3, 2), (4, 3)] {
+        let healed = at(100) + Duration::from_secs(60 * minutes);
+        let scenario = broken(scenario.clone(), 100, Some(60 * minutes), cut(&scenario, LOST));
+        let seen = run(&scenario, seed);
+        let back = seen.nodes(Ready::True);
+        let [(when, LOST)] = back[..] else { panic!("one node comes back: {back:?}") };
+        assert!(when >= healed && when < healed + secs(1), "{minutes} min: {when:?}");
+    }
+}
