@@ -122,12 +122,12 @@ pub(crate) struct Client {
     left: Vec<Address>,
     state: State,
     failures: u32,
-    /// It learns of alternatives when a request of it is answered, not when it has connected.
+    /// Its requests are simulated: it learns of alternatives when one is answered. Any other client sends so many that it learns all the time.
     learns_from_answers: bool,
+    /// When a request was last answered, until it has followed the list of that answer.
+    answered: Option<Time>,
     /// When its first request is made that has no response so far, where those are simulated.
     first_unanswered: Option<Time>,
-    /// It is connected to the original host, and no request has been answered there.
-    is_cold: bool,
     /// When the server closes its connection (GOAWAY).
     goes_away: Option<Time>,
     /// Its last connection was closed by the server, which still answers what is in flight.
@@ -161,8 +161,8 @@ impl Client {
             state: State::Waits(now),
             failures: 0,
             learns_from_answers: false,
+            answered: None,
             first_unanswered: None,
-            is_cold: false,
             goes_away: None,
             is_graceful: false,
             moves: (now, 0),
@@ -183,8 +183,8 @@ impl Client {
     }
 
     /// A request has been answered.
-    pub(crate) const fn answered(&mut self) {
-        self.is_cold = false;
+    pub(crate) const fn answered(&mut self, now: Time) {
+        self.answered = Some(now);
     }
 
     /// Host that it runs on.
@@ -254,10 +254,12 @@ impl Client {
                         // To read is no occasion to look at the balancer's queue: under fast-forward not all reads are events.
                         let wait = if self.reads_now(ctx.now) { wait } else { ctx.wait(connection) };
                         self.read_endpoints(connection, ctx);
-                        self.renew_list(attempt, advertises && ctx.servers[&connection.server].list().is_empty(), ctx.now);
+                        if advertises && ctx.servers[&connection.server].list().is_empty() {
+                            self.renew_list(attempt, true, ctx.now);
+                        }
                         self.connected(attempt, connection, (way, wait), ctx);
                     }
-                    reply @ (Reply::Accepted(_) | Reply::Refused | Reply::WrongCertificate) => {
+                    reply @ (Reply::Accepted(_) | Reply::Refused | Reply::Closed) => {
                         self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
                         self.renew_list(attempt, advertises, ctx.now);
                         self.reconnect(ctx);
@@ -269,7 +271,7 @@ impl Client {
                 let (attempt, connection, until, expired) = (*attempt, *connection, *until, *expired);
                 match ctx.state(self.host, connection) {
                     Reply::Accepted(way) => self.connected(attempt, connection, (way, ctx.wait(connection)), ctx),
-                    Reply::Refused | Reply::WrongCertificate => self.reconnect(ctx),
+                    Reply::Refused | Reply::Closed => self.reconnect(ctx),
                     Reply::Silence if until <= ctx.now => self.fail(attempt, expired, ctx),
                     Reply::Silence => {}
                 }
@@ -299,10 +301,15 @@ impl Client {
         let (answers, advertises) = (server.view.answers, !listed.is_empty());
         self.state = State::Open { attempt, connection, way, wait, answers, advertises };
         self.failures = 0;
-        let Some(selector) = self.selector.as_mut().filter(|_| !self.is_cold) else { return };
+        let answered = self.last_answer(ctx.now);
+        let Some(selector) = &mut self.selector else { return };
         let is_local = |address: &Address| is_on(self.host, *address, ctx);
         let listed = (!listed.is_empty()).then_some(listed);
-        selector.answered(&attempt, Answer::Response { listed }, ctx.now, is_local);
+        if let Some(at) = answered {
+            selector.answered(&attempt, Answer::Response { listed }, at, is_local);
+        } else if selector.expires().is_none_or(|at| at > ctx.now) {
+            return;
+        }
         if self.moves.0 != ctx.now {
             self.moves = (ctx.now, 0);
         }
@@ -314,6 +321,11 @@ impl Client {
             self.moves.1 += 1;
             self.dial(next, ctx);
         }
+    }
+
+    /// When the last answer came that it has not followed yet.
+    fn last_answer(&mut self, now: Time) -> Option<Time> {
+        if self.learns_from_answers { self.answered.take() } else { Some(now) }
     }
 
     fn choose(&mut self, ctx: &ClientCtx<'_>) -> Attempt<Address> {
@@ -358,19 +370,19 @@ impl Client {
                     if self.first_read_moves_it(attempt, connection, ctx) {
                         return self.reconnect(ctx);
                     }
-                    self.is_cold = self.learns_from_answers && !attempt.is_alternative;
+                    self.answered = None;
                     let mean = self.timings.goaway;
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
                     self.connected(attempt, connection, (way, ctx.wait(connection)), ctx);
                 }
-                Reply::Refused | Reply::WrongCertificate | Reply::Silence => self.fail(attempt, false, ctx),
+                Reply::Refused | Reply::Closed | Reply::Silence => self.fail(attempt, false, ctx),
             },
             (Reply::Refused, Some(mut dial)) if dial.left.len() > 1 => {
                 dial.left.pop();
                 self.dial_next(dial, ctx);
             }
             (Reply::Silence, Some(dial)) => self.state = State::Dials(dial),
-            (Reply::Refused | Reply::WrongCertificate | Reply::Silence, _) => self.fail(attempt, false, ctx),
+            (Reply::Refused | Reply::Closed | Reply::Silence, _) => self.fail(attempt, false, ctx),
         }
     }
 
@@ -407,10 +419,11 @@ impl Client {
 
     /// The last of many responses on a connection: if the server advertised alternatives, the list is as old as that response.
     fn renew_list(&mut self, attempt: Attempt<Address>, advertises: bool, now: Time) {
-        if let Some(selector) = &mut self.selector {
+        let answered = self.last_answer(now);
+        if let Some((selector, at)) = self.selector.as_mut().zip(answered) {
             let listed = || selector.alternatives().listed().iter().map(|entry| entry.authority).collect();
             let listed = advertises.then(listed);
-            selector.answered(&attempt, Answer::Response { listed }, now, |_| false);
+            selector.answered(&attempt, Answer::Response { listed }, at, |_| false);
         }
     }
 

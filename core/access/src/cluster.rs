@@ -142,7 +142,7 @@ impl ClusterAccess {
 
     /// Where the requests of a client go.
     pub fn route(&self, client: ApiClient) -> Route {
-        self.clients.get(&client).map_or(Route::Nowhere, Client::route)
+        self.clients.get(&client).map_or(Route::Nowhere { waits: false }, Client::route)
     }
 
     /// Where the connection of a new client ends.
@@ -443,7 +443,7 @@ impl ClusterAccess {
                 ctx.now,
                 &mut |result, after| {
                     if result == RequestResult::Answered {
-                        client.answered();
+                        client.answered(ctx.now);
                     }
                     ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
                 },

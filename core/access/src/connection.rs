@@ -65,7 +65,7 @@ impl ClientCtx<'_> {
         match reply {
             Reply::Accepted(_) => Reply::Accepted(Connection { server, process: self.servers[&server].process, through }),
             Reply::Refused => Reply::Refused,
-            Reply::WrongCertificate => Reply::WrongCertificate,
+            Reply::Closed => Reply::Closed,
             Reply::Silence => Reply::Silence,
         }
     }
@@ -107,7 +107,7 @@ impl ClientCtx<'_> {
         }
         let choice = self.balancer.choice(node, self.spec, self.net);
         if choice.is_empty() {
-            return Reply::Refused;
+            return if self.spec.relays { Reply::Closed } else { Reply::Refused };
         }
         let key = target.filter(|key| choice.contains(key)).unwrap_or_else(|| choice[draw.below(choice.len() as u64) as usize]);
         *target = Some(key);
@@ -115,8 +115,10 @@ impl ClientCtx<'_> {
             return Reply::Silence;
         }
         let listens = |key| self.servers.get(&key).is_some_and(|server| server.view.listens);
-        let (key, reply) = self.balancer.forward(node, key, listens, self.net);
-        self.connect(reply, key, Some(node))
+        match self.balancer.forward(node, key, listens, self.net) {
+            (_, Reply::Refused) if self.spec.relays => Reply::Closed,
+            (key, reply) => self.connect(reply, key, Some(node)),
+        }
     }
 
     /// What has become of a connection of a client on a host; while it is open, the time of the way there and back without queues.

@@ -7,6 +7,9 @@ use zonefall_kernel::time::{Duration, Time};
 /// A dial fails after this time (`client-go/transport/cache.go`, `net.Dialer.Timeout`).
 pub(crate) const DIAL: Duration = Duration::from_secs(30);
 
+/// A TLS handshake fails after this time (`k8s.io/client-go/transport/cache.go`, `TLSHandshakeTimeout`).
+pub(crate) const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
+
 /// The shortest time for one address of several (`saneMinimum` of `partialDeadline`).
 const LEAST_DIAL: Duration = Duration::from_secs(2);
 

@@ -3,7 +3,8 @@
 //! ```text
 //!  name --addresses in random order--> node --a target that it may choose--> API server
 //!                                        |--refused: the next address at once
-//!                                        '--silence: the next address after its share of the dial
+//!                                        |--silence: the next address after its share of the dial
+//!                                        '--accepted and closed (a wrong certificate, a relay that does not reach its target): the end
 //! ```
 //!
 //! Nodes and targets are drawn uniformly, so every end has a chance. Nodes that refuse equally often, and are silent equally often, are
@@ -18,8 +19,7 @@ use zonefall_kernel::time::Duration;
 use zonefall_kube::ctx::{NewClient, NewConnection};
 use zonefall_scenario::access::LoadBalancer;
 
-/// How often, of `of` dials, a node of the balancer refuses, and how often it is silent. The others end there: at a server, or at a wrong
-/// certificate.
+/// How often, of `of` dials, a node of the balancer refuses, and how often it is silent. The others end there: at a server, or closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Odds {
     refused: usize,
@@ -95,7 +95,7 @@ fn replies(balancer: &Balancer, node: u16, spec: &LoadBalancer, client: &NewClie
     };
     let choice = balancer.choice(node, spec, client.net);
     if choice.is_empty() {
-        return (Odds { refused: 1, silent: 0, of: 1 }, Vec::new());
+        return (Odds { refused: usize::from(!spec.relays), silent: 0, of: 1 }, Vec::new());
     }
     let mut odds = Odds { refused: 0, silent: 0, of: choice.len() };
     let way = way + spec.hop_latency * 2 + balancer.wait_of_new_clients(node);
@@ -103,9 +103,9 @@ fn replies(balancer: &Balancer, node: u16, spec: &LoadBalancer, client: &NewClie
     for key in choice {
         match balancer.forward(node, key, |key| client.listening.contains(&key), client.net) {
             (key, Reply::Accepted(on)) => servers.push((key, way + on)),
-            (_, Reply::Refused) => odds.refused += 1,
-            (_, Reply::WrongCertificate) => {}
-            (_, Reply::Silence) => odds.silent += 1,
+            (_, Reply::Refused) if !spec.relays => odds.refused += 1,
+            (_, Reply::Silence) if !spec.relays => odds.silent += 1,
+            (_, Reply::Closed | Reply::Refused | Reply::Silence) => {}
         }
     }
     (odds, servers)

@@ -7,8 +7,9 @@ pub(crate) enum Reply<T> {
     Accepted(T),
     /// The connection is refused or reset (RST) at once: the kernel of a living host replies for a process that does not run.
     Refused,
-    /// The connection is accepted, and its certificate is wrong: the client closes it, and dials no other address of the same name.
-    WrongCertificate,
+    /// The connection is accepted and then closed: by the client, for its certificate is wrong, or by a load balancer that has not
+    /// reached a target. The client dials no other address of the same name.
+    Closed,
     /// No packet comes back.
     Silence,
 }

@@ -7,7 +7,8 @@
 //!                                   '-- none is open: waits; lost when the client reached no server
 //! ```
 //!
-//! Whatever its state, a request fails when its timeout is over. The server answers at once.
+//! Whatever its state, a request fails when its timeout is over. What it waits for the limit of the rate does not count (`client-go/rest/request.go`:
+//! "Throttle the first try before setting up the timeout"). The server answers at once.
 
 use std::collections::VecDeque;
 
@@ -32,6 +33,8 @@ pub(crate) enum Link {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     made: Time,
+    /// Its timeout begins then; `None`: it waits for the limit of the rate.
+    started: Option<Time>,
     bytes: u64,
 }
 
@@ -137,11 +140,17 @@ impl Requests {
         self.waiting.len() + self.sent.len()
     }
 
-    /// When the first request is made that has no response so far.
+    /// When the timeout begins of the first request that has no response so far.
     pub(crate) fn first_unanswered(&self, spec: &ApiClientSpec, now: Time) -> Option<Time> {
         let sent = self.sent.iter().find(|sent| sent.time().is_none_or(|at| at > now)).map(|sent| &sent.request);
-        let made = sent.or_else(|| self.waiting.front()).map(|request| request.made);
-        made.or_else(|| (!self.is_exhausted(spec)).then_some(self.next))
+        let request = sent.or_else(|| self.waiting.front());
+        let made = request.map(|request| request.made).or_else(|| (!self.is_exhausted(spec)).then_some(self.next))?;
+        Some(request.and_then(|request| request.started).unwrap_or_else(|| made.max(self.next_token(spec))))
+    }
+
+    /// When a request may take a token.
+    fn next_token(&self, spec: &ApiClientSpec) -> Time {
+        Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit))
     }
 
     /// Moves on to `now`. `is_alternative`: the connection leads to an alternative. `is_graceful`: the one before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
@@ -163,7 +172,7 @@ impl Requests {
         }
         if let Some(timeout) = spec.timeout {
             // Both are in the order in which requests were made.
-            let is_late = |request: &Request| request.made + timeout <= now;
+            let is_late = |request: &Request| request.started.is_some_and(|at| at + timeout <= now);
             while let Some(sent) = self.sent.pop_front_if(|sent| is_late(&sent.request)) {
                 end(sent.request, RequestResult::TimedOut);
             }
@@ -174,11 +183,12 @@ impl Requests {
         }
         self.follow((link, is_alternative, is_graceful), now, &mut end);
         while self.next <= now && !self.is_exhausted(spec) {
-            self.waiting.push_back(Request { made: self.next, bytes: self.bytes(spec) });
+            self.waiting.push_back(Request { made: self.next, started: None, bytes: self.bytes(spec) });
             self.made += 1;
             self.next += self.gap(spec);
         }
         while self.admitted < self.waiting.len() && self.full <= now + allowance(spec.limit) {
+            self.waiting[self.admitted].started = Some(now);
             self.admitted += 1;
             if let Some(limit) = spec.limit {
                 self.full = self.full.max(now) + limit.qps.interval();
@@ -254,9 +264,9 @@ impl Requests {
         let made = (!self.is_exhausted(spec)).then_some(self.next);
         let arrival = self.sent.front().and_then(Sent::time);
         let oldest = [self.waiting.front(), self.sent.front().map(|sent| &sent.request)];
-        let expires = spec.timeout.and_then(|timeout| oldest.into_iter().flatten().map(|request| request.made + timeout).min());
-        let waits = self.admitted < self.waiting.len();
-        let token = waits.then(|| Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit)));
+        let started = oldest.into_iter().flatten().filter_map(|request| request.started).min();
+        let expires = spec.timeout.zip(started).map(|(timeout, at)| at + timeout);
+        let token = (self.admitted < self.waiting.len()).then(|| self.next_token(spec));
         [made, arrival, expires, token].into_iter().flatten().min()
     }
 }

@@ -158,29 +158,36 @@ impl Balancer {
         self.nodes[usize::from(node)]
     }
 
-    /// Processes or machines may have stopped or started. A process that has started takes all targets for healthy (HAProxy, `init-state`):
-    /// these were unhealthy before, by node and key.
-    pub(crate) fn follow_processes(&mut self, net: &Network) -> Vec<(u16, u32)> {
-        if !self.is_local {
+    /// Processes or machines may have stopped or started. A process that has started takes all targets for healthy (HAProxy, `init-state`).
+    /// Where there is one address, no machine in the zone does: what another node has found holds. Returns the health of targets that
+    /// have another one since, by node and key.
+    pub(crate) fn follow_processes(&mut self, spec: &LoadBalancer, net: &Network) -> Vec<(u16, u32, Health)> {
+        if !(self.is_local || spec.relays || spec.one_address) {
             return Vec::new();
         }
-        let stopped = self.refuses();
-        let mut healthy = Vec::new();
+        let stopped = self.suffers(|fault| matches!(fault, Fault::LbRemoved(_) | Fault::LbDown(_)));
+        let runs = |node: u16| !stopped && net.is_powered(self.nodes[usize::from(node)]);
+        let running: Vec<bool> = self.nodes().map(runs).collect();
+        let other = self.nodes().find(|node| running[usize::from(*node)] && self.runs[usize::from(*node)]);
+        let mut changed = Vec::new();
         for node in self.nodes() {
-            let runs = !stopped && net.is_powered(self.nodes[usize::from(node)]);
+            let runs = running[usize::from(node)];
             let ran = std::mem::replace(&mut self.runs[usize::from(node)], runs);
             let has_started = runs && !ran;
-            for (key, target) in self.targets.range_mut((node, 0)..=(node, u32::MAX)).map(|((_, key), target)| (*key, target)) {
+            for key in self.keys() {
+                let found = spec.one_address.then(|| self.targets[&(other.unwrap_or(node), key)].health);
+                let target = self.targets.get_mut(&(node, key)).expect("it is one of them");
                 if !runs {
                     target.timer.cancel();
                     target.waits = false;
-                } else if has_started && self.registered.contains(&key) && target.health.health() != Health::Healthy {
-                    target.health = TargetHealth::new(Health::Healthy);
-                    healthy.push((node, key));
+                } else if has_started && self.registered.contains(&key) {
+                    let before = std::mem::replace(&mut target.health, found.unwrap_or(TargetHealth::new(Health::Healthy)));
+                    let health = target.health.health();
+                    changed.extend((before.health() != health).then_some((node, key, health)));
                 }
             }
         }
-        healthy
+        changed
     }
 
     /// The longest time that a response waits at a node.
@@ -332,7 +339,7 @@ impl Balancer {
             Destination::Server(key) => (key, self.reach_host(node, self.hosts[key as usize], listens(key), net)),
             Destination::Elsewhere(host, has_server) => {
                 let reply = match self.reach_host(node, host, has_server, net) {
-                    Reply::Accepted(_) => Reply::WrongCertificate,
+                    Reply::Accepted(_) => Reply::Closed,
                     other => other,
                 };
                 (key, reply)
@@ -358,8 +365,8 @@ impl Balancer {
         let own = net.zone(self.nodes[usize::from(node)]);
         let keys = self.registered.iter().copied();
         let near: Vec<u32> = keys.clone().filter(|key| spec.cross_zone || net.zone(self.hosts[*key as usize]) == own).collect();
-        // A node in a zone without targets sends clients to other zones.
-        if near.is_empty() { keys.collect() } else { near }
+        // Clients that have no other node are sent to other zones.
+        if near.is_empty() && (self.is_local || spec.one_address) { keys.collect() } else { near }
     }
 
     /// Targets that a node may choose for a new connection; none: the node refuses it.
@@ -390,7 +397,7 @@ impl Balancer {
         };
         match reply {
             Reply::Silence => None,
-            Reply::Refused | Reply::WrongCertificate => Some(false),
+            Reply::Refused | Reply::Closed => Some(false),
             Reply::Accepted(_) => Some(self.kind(check) == CheckKind::Tcp || readyz),
         }
     }

@@ -77,7 +77,10 @@ pub enum Route {
         way: Duration,
     },
     /// None: no open connection.
-    Nowhere,
+    Nowhere {
+        /// Requests wait for a reply to the dial, or on a silent connection. Else they fail at once.
+        waits: bool,
+    },
 }
 
 /// A client that knows only the original host of an API and connects to it now, as each run of kubectl does.

@@ -9,6 +9,8 @@
 //! Each process is a client of one API server as long as clients are sent to that: what it writes to its lease goes over that server's
 //! connection for leases, and what it does besides over the one for pods.
 //!
+//! An attempt to renew waits for its reply for 5 s (half the renew deadline): where the API answers meanwhile, it succeeds then.
+//!
 //! Renewals are arithmetic, and so are tries against a lease that is renewed: they change nothing. The others' tries are queued from when
 //! the holder cannot renew. Their times are drawn then: client-go draws them one by one, all the time, which comes to the same.
 
@@ -43,6 +45,8 @@ struct Candidate {
     server: Option<u32>,
     /// Since when it can write its lease in time.
     writes: Option<Time>,
+    /// What it writes to its lease waits for a reply. Else it is written, or fails at once.
+    waits: bool,
     /// How long its other writes take, where they are answered.
     acts: Option<Duration>,
     /// When it saw the last renewal.
@@ -60,6 +64,8 @@ struct Attachment {
     server: Option<u32>,
     /// It can write its lease in time.
     writes: bool,
+    /// Its attempts wait for a reply.
+    waits: bool,
     acts: Option<Duration>,
 }
 
@@ -135,26 +141,37 @@ impl Election {
     /// A candidate's process runs.
     pub fn join(&mut self, key: u32, replica: Replica, host: HostId, api: &Api, ctx: &ClusterCtx<'_>) {
         let tries = self.course(ctx);
-        let candidate =
-            Candidate { replica, host, server: None, writes: None, acts: None, seen: None, next: ctx.now, tries, restarts: None };
+        let candidate = Candidate {
+            replica,
+            host,
+            server: None,
+            writes: None,
+            waits: false,
+            acts: None,
+            seen: None,
+            next: ctx.now,
+            tries,
+            restarts: None,
+        };
         self.candidates.insert(key, Box::new(candidate));
         self.connect(key, api, ctx);
     }
 
     /// What a candidate gets from its API server, or from the next one, where it is sent to its own no more.
     fn attach(&mut self, key: u32, api: &Api, ctx: &ClusterCtx<'_>) -> Attachment {
-        let (server, [leases, pods]) = match ctx.path.route(ctx.cluster, ApiClient::Candidate(self.component, key)) {
+        let (server, waits, [leases, pods]) = match ctx.path.route(ctx.cluster, ApiClient::Candidate(self.component, key)) {
             Route::Nearest => {
                 let server = self.nearest(key, api, ctx);
                 let host = self.candidates[&key].host;
-                (server, server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net)))
+                let accesses = server.map_or_else(Default::default, |server| api.access_to(server, host, ctx.net));
+                (server, api.is_offered(), accesses)
             }
-            Route::Server { key, way } => (Some(key), api.access_over(key, way)),
-            Route::Nowhere => (None, Default::default()),
+            Route::Server { key, way } => (Some(key), true, api.access_over(key, way)),
+            Route::Nowhere { waits } => (None, waits, Default::default()),
         };
         let timings = ctx.spec.timers.leader_election();
         let writes = leases.write.is_some_and(|time| time < ctx.spec.timers.renewal_timeout());
-        Attachment { server, writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
+        Attachment { server, writes, waits: waits && !writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
     }
 
     /// The API server of a candidate; another one, if its own does not serve it any more.
@@ -216,15 +233,30 @@ impl Election {
         let mut back = Vec::new();
         for (key, attachment) in keys.into_iter().zip(seen) {
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
-            let before = candidate.writes;
+            let (before, waited) = (candidate.writes, candidate.waits);
             candidate.follow(attachment, ctx.now);
-            back.extend(Some(key).filter(|_| candidate.writes.is_some() && before.is_none() && candidate.next < ctx.now));
+            let is_back = candidate.writes.is_some() && before.is_none();
+            if is_back && waited && self.holder == Some(key) {
+                self.finish_attempt(ctx);
+            }
+            back.extend(Some(key).filter(|_| is_back && self.candidates[&key].next < ctx.now));
         }
         for key in back {
             let tries = self.course(ctx);
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
             (candidate.next, candidate.tries) = (ctx.now, tries);
             candidate.step_first(ctx);
+        }
+    }
+
+    /// The holder can write again: an attempt to renew that has waited until now succeeds.
+    fn finish_attempt(&mut self, ctx: &ClusterCtx<'_>) {
+        let timers = &ctx.spec.timers;
+        let started =
+            self.renewals.before(ctx.now).filter(|turn| *turn > self.renewed && ctx.now.since(*turn) < timers.renewal_timeout());
+        if started.is_some() && self.gives_up.is_some_and(|at| at > ctx.now) {
+            self.gives_up = None;
+            (self.renewed, self.renewals) = (ctx.now, Periodic::new(ctx.now, timers.retry_period));
         }
     }
 
@@ -349,8 +381,8 @@ impl Election {
 }
 
 impl Candidate {
-    fn follow(&mut self, Attachment { server, writes, acts }: Attachment, now: Time) {
-        (self.server, self.acts) = (server, acts);
+    fn follow(&mut self, Attachment { server, writes, waits, acts }: Attachment, now: Time) {
+        (self.server, self.waits, self.acts) = (server, waits, acts);
         self.writes = writes.then(|| self.writes.unwrap_or(now));
     }
 

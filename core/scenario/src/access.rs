@@ -19,6 +19,8 @@ pub struct LoadBalancer {
     /// Whether all its nodes have one address, a regional one: packets of a client enter at the node of its own zone, or, while they do not
     /// reach that, of another.
     pub one_address: bool,
+    /// Whether its nodes accept connections themselves and make their own to targets, rather than pass packets on.
+    pub relays: bool,
     /// Whether a node sends clients to targets of other zones than its own, too.
     pub cross_zone: bool,
     /// Its health check.

@@ -123,6 +123,11 @@ impl BalancerProfile {
         matches!(self, Self::GcpPassthrough | Self::AzureStandard)
     }
 
+    /// Whether it accepts connections itself and makes its own to targets (HAProxy; the others pass packets on).
+    pub(crate) const fn relays(self) -> bool {
+        matches!(self, Self::Haproxy)
+    }
+
     const ALL: [Self; 4] = [Self::AwsNlb, Self::GcpPassthrough, Self::AzureStandard, Self::Haproxy];
 
     /// Its values.

@@ -1,14 +1,19 @@
 //! Outages of an API as its clients see them: a client without an open connection to an API server that answers, for how long, and why.
 
+mod cause;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
-use crate::access::origin::{node, origin};
+use crate::access::origin::origin;
 use crate::access::record::{AccessRecord, ConnectionState, RequestResult};
-use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId, ZoneId};
+use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
+use crate::kube::record::{KubeRecord, Replica, ServerFact};
 use crate::kube::spec::KubeClusterSpec;
 use crate::observe::Observer;
 use crate::observe::causes::BEFORE;
@@ -16,8 +21,7 @@ use crate::observe::client_requests::ClientRequests;
 use crate::observe::voters::cluster_of;
 use crate::record::{EtcdRecord, Record};
 use crate::report::{AccessReport, ClientOutageReport, ClientRequestsReport, length, seconds};
-use crate::scenario::access::{Alternatives, Loopback};
-use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Scenario, text};
+use crate::scenario::{ActiveFault, Scenario, text};
 
 /// The most outages that are listed one by one, for each kind of client.
 const MOST: usize = 1_000;
@@ -38,6 +42,8 @@ pub struct Access {
     ended: VecDeque<(Time, ActiveFault)>,
     /// Unhealthy targets of load balancers: balancer, node of it, key of the server.
     unhealthy: BTreeSet<(BalancerId, u16, u32)>,
+    /// API servers that were asked to stop, and when.
+    stopping: BTreeMap<(KubeClusterId, NodeId), Time>,
     /// What has happened to etcd clusters not long ago, and when.
     happened: VecDeque<(Time, EtcdId, String)>,
     requests: BTreeMap<(KubeClusterId, ApiClientId), ClientRequests>,
@@ -72,105 +78,10 @@ impl Access {
             clients: BTreeMap::new(),
             active: Vec::new(),
             ended: VecDeque::new(),
+            stopping: BTreeMap::new(),
             happened: VecDeque::new(),
             unhealthy: BTreeSet::new(),
             requests: BTreeMap::new(),
-        }
-    }
-
-    fn cause(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let because = self.because(cluster, client, [had, now], at);
-        let balancer = |through: bool| {
-            let origin = self.origin(cluster, client).filter(|_| through);
-            let name = origin.map(|origin| &self.scenario.load_balancers[origin].name);
-            name.map_or_else(String::new, |name| format!(" through {name}"))
-        };
-        let server = |key: u32| &self.scenario.nodes[spec.control_plane[key as usize]].name;
-        match (had, now) {
-            (ConnectionState::Open { .. }, ConnectionState::Silent { server: key, through }) => {
-                format!("its connection to {}{} fell silent ({because})", server(key), balancer(through))
-            }
-            (_, ConnectionState::Unanswered { server: key, through }) => {
-                format!("etcd does not answer {}, to which it is connected{} ({because})", server(key), balancer(through))
-            }
-            (_, ConnectionState::Late { server: key, through }) => {
-                format!("responses from {}{} take longer than its requests wait ({because})", server(key), balancer(through))
-            }
-            (
-                ConnectionState::Open { server: key, through }
-                | ConnectionState::Silent { server: key, through }
-                | ConnectionState::Unanswered { server: key, through }
-                | ConnectionState::Late { server: key, through },
-                _,
-            ) => {
-                format!("its connection to {}{} ended ({because})", server(key), balancer(through))
-            }
-            (ConnectionState::None, _) => format!("it found no API server when it started ({because})"),
-        }
-    }
-
-    /// What never works, and faults under way; else what etcd has just done; else what the load balancer does without a fault; else a fault
-    /// that ended not long ago.
-    fn because(&self, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2], at: Time) -> String {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let vanish = match client {
-            ApiClient::Further(id, _) if !spec.api_clients[id].in_cluster_network && had == ConnectionState::None => {
-                let to = spec.api_clients[id].alternatives.and_then(first_dialled);
-                to.map(|to| format!("packets from outside the cluster network to {to} vanish"))
-            }
-            _ => None,
-        };
-        let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, cluster, client, [had, now]);
-        let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
-        let faults = self.active.iter().chain(just_ended).filter(concerns).map(|fault| fault.fault.kind().began(&*self.scenario));
-        let faults: Vec<String> = vanish.into_iter().chain(faults).collect();
-        if !faults.is_empty() {
-            return faults.join(", ");
-        }
-        // A client that starts and finds no server: that is not etcd's doing.
-        let has_server = [had, now] != [ConnectionState::None; 2];
-        let is_recent = |(then, etcd, _): &&(Time, EtcdId, String)| has_server && *etcd == spec.etcd && at <= *then + BEFORE;
-        if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
-            return happened.clone();
-        }
-        let ended = || {
-            let (then, fault) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault))?;
-            Some(format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then))))
-        };
-        self.without_fault(cluster, client, had, now).or_else(ended).unwrap_or_else(|| "no fault under way".to_owned())
-    }
-
-    /// What a load balancer does without a fault.
-    fn without_fault(
-        &self,
-        cluster: KubeClusterId,
-        client: ApiClient,
-        had: ConnectionState,
-        now: ConnectionState,
-    ) -> Option<String> {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let origin = self.origin(cluster, client)?;
-        let balancer = &self.scenario.load_balancers[origin];
-        // Of a balancer on each node only the process on the client's own.
-        let serves = |place: u16| balancer.machines.get(usize::from(place)).is_none_or(|own| node(client, spec) == Some(*own));
-        let is_target = node(client, spec).is_some_and(|host| spec.control_plane.contains(&host));
-        match had {
-            ConnectionState::Open { server, through: true }
-            | ConnectionState::Unanswered { server, through: true }
-            | ConnectionState::Silent { server, through: true }
-            | ConnectionState::Late { server, through: true }
-                if self.unhealthy.iter().any(|(own, place, target)| *own == origin && serves(*place) && *target == server) =>
-            {
-                Some(format!("{} found it unhealthy", balancer.name))
-            }
-            _ if is_target && balancer.loopback == Loopback::Fails && now == ConnectionState::None => {
-                Some(format!("{} sends hosts of the control plane to themselves, which fails", balancer.name))
-            }
-            ConnectionState::None if self.unhealthy.iter().any(|(own, place, _)| *own == origin && serves(*place)) => {
-                Some(format!("{} finds API servers unhealthy", balancer.name))
-            }
-            _ => None,
         }
     }
 
@@ -196,41 +107,6 @@ impl Access {
     fn origin(&self, cluster: KubeClusterId, client: ApiClient) -> Option<BalancerId> {
         let spec = &self.scenario.kube.clusters[cluster];
         spec.access.map(|access| origin(client, &access, spec, &self.scenario))
-    }
-
-    /// Whether a fault can concern a client: whether it hits what its connection used, or, where it had none, what it may use. Packets that do
-    /// not pass are nothing that etcd does.
-    fn concerns(&self, fault: &Fault, cluster: KubeClusterId, client: ApiClient, [had, now]: [ConnectionState; 2]) -> bool {
-        let (scenario, spec) = (&*self.scenario, &self.scenario.kube.clusters[cluster]);
-        let used = had.other_end().or_else(|| now.other_end());
-        let members = &scenario.etcd[spec.etcd].members;
-        let needs_etcd = !matches!(now, ConnectionState::Silent { .. } | ConnectionState::Late { .. });
-        let serves = |host: NodeId| {
-            used.map_or_else(|| spec.control_plane.contains(&host), |(server, _)| spec.control_plane[server as usize] == host)
-        };
-        let uses = |host: NodeId| {
-            serves(host) || node(client, spec) == Some(host) || needs_etcd && members.iter().any(|member| member.node == host)
-        };
-        let through = used.is_none_or(|(_, through)| through);
-        let own = self.origin(cluster, client).filter(|_| through);
-        let is_near = |zone: ZoneId| {
-            let hosts =
-                spec.control_plane.iter().copied().chain(node(client, spec)).chain(members.iter().map(|member| member.node));
-            let of_balancer = own.is_some_and(|own| scenario.load_balancers[own].zones.contains(&zone));
-            of_balancer
-                || node(client, spec).is_none()
-                || hosts.filter(|host| uses(*host)).any(|host| scenario.nodes[host].zone == zone)
-        };
-        fault.kind().hits().into_iter().any(|hit| match hit {
-            Hit::Balancer(balancer) => own == Some(balancer),
-            Hit::Member(FaultTarget::Named(member)) => needs_etcd && member.cluster == spec.etcd,
-            Hit::Node(FaultTarget::Named(node)) => uses(node),
-            Hit::Volume(FaultTarget::Named(volume)) => needs_etcd && members.iter().any(|member| member.volume == volume),
-            Hit::Zone(FaultTarget::Named(zone)) => is_near(zone),
-            Hit::Link(..) => true,
-            // Faults that have begun hit what they name.
-            Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) | Hit::Zone(_) => false,
-        })
     }
 
     /// All of it as it stands `now`, cluster by cluster. `in_flight`: requests of a further client that are not over.
@@ -278,14 +154,12 @@ impl Access {
                     to_s: seconds(until),
                     completed: time.to.is_some(),
                     silent_s: length(time.silent + waits),
-                    cause: time.cause.clone(),
+                    cause: time.cause.clone() + &self.itself(cluster, client, (time, time.silent + waits, until)),
                 });
             }
         }
         for row in &mut rows {
-            row.outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
-            row.omitted = row.outages.len().saturating_sub(MOST) as u64;
-            row.outages.truncate(MOST);
+            row.omitted = keep_longest(&mut row.outages, MOST);
         }
         rows
     }
@@ -309,6 +183,11 @@ impl Observer for Access {
         match record {
             Record::FaultStarted(fault) if self.is_needed => self.active.push(fault.clone()),
             Record::Etcd(_) if self.is_needed => self.etcd_acts(at, record),
+            Record::Kube(cluster, KubeRecord::ApiServer(Replica::Host(host), fact)) if self.is_needed => match fact {
+                ServerFact::Stops => drop(self.stopping.insert((*cluster, *host), at)),
+                ServerFact::Ready(true) => drop(self.stopping.remove(&(*cluster, *host))),
+                _ => {}
+            },
             Record::FaultEnded(id) => {
                 if let Some(place) = self.active.iter().position(|fault| fault.id == *id) {
                     self.ended.push_back((at, self.active.remove(place)));
@@ -385,6 +264,15 @@ impl Client {
             self.outage = Some(Outage { from: at, to: None, silent: Duration::ZERO, cause });
         }
     }
+}
+
+/// Keeps the longest outages, in order; how many are left out.
+fn keep_longest(outages: &mut Vec<ClientOutageReport>, most: usize) -> u64 {
+    let omitted = outages.len().saturating_sub(most) as u64;
+    outages.sort_by(|a, b| (b.to_s - b.from_s).total_cmp(&(a.to_s - a.from_s)));
+    outages.truncate(most);
+    outages.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
+    omitted
 }
 
 /// Name of the clients of one kind, of which a client is one.
@@ -469,13 +357,4 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
         }
     };
     format!("{}: {text}", cluster.name)
-}
-
-/// What a client that starts dials beside the load balancer; `None`: nothing.
-const fn first_dialled(way: Alternatives) -> Option<&'static str> {
-    match way {
-        Alternatives::Text | Alternatives::Code | Alternatives::Configured => Some("alternative services"),
-        Alternatives::InMemoryDns => Some("API servers"),
-        Alternatives::CustomDialer => None,
-    }
 }

@@ -35,7 +35,7 @@ use crate::kube::spec::gardener::{FailureTolerance, Hosted};
 use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, StepDownReason, StopReason};
 use crate::rollout::record::RolloutRecord;
 use crate::scenario::text;
-use crate::scenario::{ActiveFault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
+use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
 use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};
@@ -202,7 +202,9 @@ impl Causes {
     /// Drops faults and plans that cannot explain any outage that starts at `earliest` or later.
     pub fn forget(&mut self, earliest: Time) {
         let old = |at: Time| at + BEFORE < earliest;
-        self.faults.retain(|(_, to)| !to.is_some_and(old));
+        // What waits at a load balancer outlasts its throttle.
+        let waits = |fault: &Fault, to: Time| matches!(fault, Fault::LbThrottled(_)) && to + balancers::BACKLOG >= earliest;
+        self.faults.retain(|(fault, to)| !to.is_some_and(|to| old(to) && !waits(&fault.fault, to)));
         self.work.forget_strikes(&self.faults);
         self.plans.retain(|(_, _, _, to)| !to.is_some_and(old));
     }

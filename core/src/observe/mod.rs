@@ -149,6 +149,9 @@ impl Observer for Observers {
             {
                 self.availability.record(at, record);
             }
+            if let Record::Kube(_, KubeRecord::ApiServer(..)) = record {
+                self.access.record(at, record);
+            }
             if let Some(cost) = &mut self.cost {
                 cost.record(at, record);
             }

@@ -14,7 +14,7 @@ pub struct AccessReport {
     pub count: u64,
     /// Number of clients that had an outage.
     pub affected: u64,
-    /// Outages of these clients, in order; at most 1,000.
+    /// Outages of these clients, in order: the 1,000 longest at most.
     pub outages: Vec<ClientOutageReport>,
     /// Outages that did not fit into [`AccessReport::outages`].
     pub omitted: u64,

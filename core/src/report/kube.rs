@@ -265,6 +265,21 @@ pub struct ApiVantageReport {
     pub read_unavailable_s: f64,
     /// Time in which they could not write, in seconds.
     pub write_unavailable_s: f64,
+    /// Times in which all reads failed, or a part of them.
+    #[serde(default)]
+    pub reads: FailedPart,
+    /// Times in which all writes failed, or a part of them.
+    #[serde(default)]
+    pub writes: FailedPart,
+}
+
+/// Times in which requests failed, by the API's state: late ones are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailedPart {
+    /// How long they lasted together, in seconds.
+    pub lasted_s: f64,
+    /// The largest share that failed, from 0 to 1.
+    pub share: f64,
 }
 
 /// Times in which requests to an API for one resource got no answer.

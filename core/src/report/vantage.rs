@@ -2,35 +2,33 @@
 
 use crate::scenario::text;
 
-/// What follows the words about those that count (`Writes were unavailable for 10 min`), in which they were without a service for `counted_s`
-/// seconds; nothing where all were hit alike. Rows are vantages with the seconds that their clients were without it.
+/// What follows the words about those that count (`Writes were unavailable for 10 min`), who were hit as `counted` says; nothing where all
+/// were hit alike. Rows are vantages and how their clients were hit, in words: `for 10 min`; none: not at all.
 ///
 /// ```text
 ///  for clients outside eu-west-1a; inside it nobody noticed
 ///  for clients outside eu-west-1a; inside it for 10 min
-///  for clients in eu-west-1b; nobody noticed in eu-west-1a and outside the region
+///  for clients in eu-west-1b; in eu-west-1a and outside the region about a third failed for 40 s
 /// ```
-pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, f64)>, counted_s: f64) -> String {
-    let said = |s: f64| if s > 0.0 { text::seconds(s) } else { String::new() };
-    let counted = said(counted_s);
+pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, String)>, counted: &str) -> String {
     let (mut alike, mut others): (Vec<&str>, Vec<(String, Vec<&str>)>) = (Vec::new(), Vec::new());
-    for (vantage, unavailable_s) in rows {
-        let length = said(unavailable_s);
-        if length == counted {
+    for (vantage, words) in rows {
+        if words == counted {
             alike.push(vantage);
-        } else if let Some((_, same)) = others.iter_mut().find(|(known, _)| *known == length) {
+        } else if let Some((_, same)) = others.iter_mut().find(|(known, _)| *known == words) {
             same.push(vantage);
         } else {
-            others.push((length, vec![vantage]));
+            others.push((words, vec![vantage]));
         }
     }
-    let hit = |length: &str| match (length.is_empty(), counted.is_empty()) {
-        (true, _) => "nobody noticed".to_owned(),
-        (_, true) => format!("unavailable for {length}"),
-        _ => format!("for {length}"),
+    let hit = |words: &str| match words {
+        "" => "nobody noticed".to_owned(),
+        _ if counted.is_empty() && words.starts_with("for ") => format!("unavailable {words}"),
+        _ => words.to_owned(),
     };
     match &others[..] {
         [] => String::new(),
+        [_] if alike.is_empty() => String::new(),
         // Zones against all the rest.
         [(length, zones)] if alike.len() > 1 && alike.contains(&OUTSIDE) => {
             let them = if zones.len() == 1 { "it" } else { "them" };
@@ -41,6 +39,11 @@ pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, f64)>, counted_s: f64
             others.iter().fold(whom, |said, (length, vantages)| format!("{said}; {} {}", places(vantages), hit(length)))
         }
     }
+}
+
+/// How clients were hit that were without a service for so many seconds.
+pub(super) fn hit_for(unavailable_s: f64) -> String {
+    if unavailable_s > 0.0 { format!("for {}", text::seconds(unavailable_s)) } else { String::new() }
 }
 
 /// Name of the vantage that is no zone.
@@ -63,7 +66,7 @@ mod tests {
     #[test]
     fn who_was_hit_is_said_where_it_differs() {
         let check = |rows: [f64; 3], counted_s, expected: &str| {
-            assert_eq!(who(["a", "b", OUTSIDE].into_iter().zip(rows), counted_s), expected);
+            assert_eq!(who(["a", "b", OUTSIDE].into_iter().zip(rows.map(hit_for)), &hit_for(counted_s)), expected);
         };
         check([0.0; 3], 0.0, "");
         check([1.6, 1.600_001, 1.6], 1.6, "");
@@ -74,5 +77,12 @@ mod tests {
         check([300.0, 0.0, 0.0], 0.0, " for clients outside a; inside it unavailable for 5 min");
         // What counts is the sum of what hits one and what hits the other.
         check([60.0, 120.0, 0.0], 180.0, "; in a for 60 s; in b for 2 min; outside the region nobody noticed");
+        check([186.0; 3], 180.0, "");
+        let part = || "about a third failed for 40 s".to_owned();
+        let rows = [("a", part()), ("b", "for 5 min".to_owned()), (OUTSIDE, part())];
+        assert_eq!(
+            who(rows.into_iter(), "for 5 min"),
+            " for clients in b; in a and outside the region about a third failed for 40 s"
+        );
     }
 }

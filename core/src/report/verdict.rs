@@ -258,8 +258,9 @@ fn whom(cluster: &EtcdReport, kind: OutageKind) -> String {
         OutageKind::ReadLinearizable => |_, read| read.linearizable,
         OutageKind::ReadSerializable => |_, read| read.serializable,
     };
-    let rows = cluster.vantages.iter().map(|row| (&*row.from, time(row.write_unavailable_s, &row.read_unavailable_s)));
-    vantage::who(rows, time(cluster.write_unavailable_s, &cluster.read_unavailable_s))
+    let hit = |write_s, read_s| vantage::hit_for(time(write_s, read_s));
+    let rows = cluster.vantages.iter().map(|row| (&*row.from, hit(row.write_unavailable_s, &row.read_unavailable_s)));
+    vantage::who(rows, &hit(cluster.write_unavailable_s, &cluster.read_unavailable_s))
 }
 
 fn leader(cluster: &EtcdReport) -> Option<Sentence> {

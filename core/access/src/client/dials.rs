@@ -6,7 +6,7 @@ use super::{Address, Client, Dial};
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::client::Attempt;
 use crate::connection::{ClientCtx, Connection};
-use crate::dial::DIAL;
+use crate::dial::{DIAL, TLS_HANDSHAKE};
 use crate::reply::Reply;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
@@ -60,7 +60,15 @@ impl Client {
             (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => ctx.dial_server(self.host, key),
             (Address::Origin, Some(Hop::Node(node))) => {
                 let mut draw = self.draw();
-                ctx.dial_node(self.host, node, &mut dial.target, &mut draw)
+                let was_accepted = dial.target.is_some();
+                let reply = ctx.dial_node(self.host, node, &mut dial.target, &mut draw);
+                if ctx.spec.relays && dial.target.is_some() && !was_accepted {
+                    // The node has accepted the connection: no other address is dialled any more.
+                    dial.left = vec![Hop::Node(node)];
+                    dial.deadline = dial.deadline.min(ctx.now + TLS_HANDSHAKE + self.jitter);
+                    dial.until = dial.deadline;
+                }
+                reply
             }
             (Address::Origin, None) => ctx.dial_without_addresses(self.host),
         }

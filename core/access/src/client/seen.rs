@@ -35,7 +35,8 @@ impl Client {
             State::Open { connection, way, wait, .. } if way + wait < self.timings.timeout => {
                 Route::Server { key: connection.server, way: way + wait }
             }
-            State::Open { .. } | State::Silent { .. } | State::Dials(_) | State::Waits(_) => Route::Nowhere,
+            State::Open { .. } | State::Silent { .. } | State::Dials(_) => Route::Nowhere { waits: true },
+            State::Waits(_) => Route::Nowhere { waits: false },
         }
     }
 

@@ -1,7 +1,6 @@
 //! Health checks of a cluster's load balancers, and what follows from them.
 
 use super::ClusterAccess;
-use crate::balancer::health::Health;
 use crate::ctx::AccessCtx;
 use crate::event::AccessEvent;
 use crate::record::AccessRecord;
@@ -53,13 +52,18 @@ impl ClusterAccess {
         }
     }
 
-    /// Load balancers that are processes on machines may have stopped or started.
+    /// Nodes of load balancers may have stopped or started.
     pub(super) fn follow_processes(&mut self, ctx: &mut AccessCtx<'_>) {
+        let mut changed = false;
         for of in &mut self.balancers {
-            for (node, target) in of.follow_processes(ctx.net) {
-                let fact = AccessRecord::Target { balancer: of.id(), node, target, health: Health::Healthy };
+            for (node, target, health) in of.follow_processes(&ctx.scenario.load_balancers[of.id()], ctx.net) {
+                let fact = AccessRecord::Target { balancer: of.id(), node, target, health };
                 ctx.out.record((self.cluster, fact));
+                changed = true;
             }
+        }
+        if changed {
+            self.new_connections_changed(ctx);
         }
     }
 }

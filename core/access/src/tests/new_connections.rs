@@ -1,5 +1,6 @@
 //! Chances of what a new client meets, beside what as many dials meet.
 
+use crate::balancer::health::Health;
 use crate::record::ConnectionState;
 use crate::reply::Reply;
 use crate::testing::{Bench, scenario};
@@ -40,7 +41,7 @@ fn dialled(bench: &Bench, from: HostId, times: u32) -> f64 {
             match ctx.dial_node(from, node, &mut None, &mut draw) {
                 Reply::Accepted(_) => return true,
                 Reply::Refused => {}
-                Reply::WrongCertificate | Reply::Silence => return false,
+                Reply::Closed | Reply::Silence => return false,
             }
         }
         false
@@ -71,19 +72,27 @@ fn bench(balancer: &str) -> Bench {
 
 #[test]
 fn server_that_stopped_costs_a_new_client_an_address_until_the_checks_have_failed() {
-    let mut bench = bench(r#", "cross_zone": true"#);
-    check(&bench, [1.0; 4]);
-    bench.view.servers.retain(|server| server.key != 1);
-    bench.update();
-    // Each of three nodes refuses a third of the connections.
-    check(&bench, [26.0 / 27.0; 4]);
-    bench.run(Duration::from_secs(30));
-    check(&bench, [1.0; 4]);
+    // Each of three nodes refuses a third of the connections: the next address is dialled. One that relays has accepted them, and closes them.
+    for (relays, served) in [(false, 26.0 / 27.0), (true, 2.0 / 3.0)] {
+        let mut scenario = scenario(r#", "cross_zone": true"#, "null");
+        scenario.load_balancers[LB].relays = relays;
+        let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+        check(&bench, [1.0; 4]);
+        bench.view.servers.retain(|server| server.key != 1);
+        bench.update();
+        check(&bench, [served; 4]);
+        bench.run(Duration::from_secs(30));
+        check(&bench, [1.0; 4]);
+    }
     // Nodes that send clients to their own zone only: two of them never refuse.
-    let mut bench = self::bench(r#", "cross_zone": false"#);
-    bench.view.servers.retain(|server| server.key != 1);
-    bench.update();
-    check(&bench, [1.0; 4]);
+    for (relays, served) in [(false, 1.0), (true, 2.0 / 3.0)] {
+        let mut scenario = scenario(r#", "cross_zone": false"#, "null");
+        scenario.load_balancers[LB].relays = relays;
+        let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+        bench.view.servers.retain(|server| server.key != 1);
+        bench.update();
+        check(&bench, [served; 4]);
+    }
 }
 
 #[test]
@@ -96,6 +105,45 @@ fn name_of_a_balancer_resolves_to_no_node_without_healthy_targets_unless_all_are
         let found = bench.access.balancers()[0].resolved(Vantage::Outside, &bench.scenario.load_balancers[LB], &bench.net);
         assert_eq!(found, expected, "{unready:?} is not ready, either");
         check(&bench, [1.0; 4]);
+    }
+}
+
+#[test]
+fn node_in_a_zone_without_targets_serves_nobody() {
+    let mut scenario = scenario(r#", "cross_zone": false"#, "null");
+    scenario.load_balancers[LB].relays = false;
+    let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+    // The second zone has no control plane any more; then it is dark as well.
+    bench.view.hosts = vec![0, 2];
+    bench.view.servers.retain(|server| server.key != 1);
+    bench.update();
+    for _ in 0..2 {
+        let found = bench.access.balancers()[0].resolved(Vantage::Outside, &bench.scenario.load_balancers[LB], &bench.net);
+        assert_eq!(found, [0, 2]);
+        assert!((served(&bench, Vantage::Outside) - 1.0).abs() < 1e-9);
+        drop(bench.net.set_zone_powered_off(ZoneId(1), true));
+        bench.update();
+    }
+}
+
+#[test]
+fn node_that_starts_again_knows_its_targets() {
+    for (relays, one_address) in [(true, false), (false, true)] {
+        let mut scenario = scenario("", "null");
+        let balancer = &mut scenario.load_balancers[LB];
+        (balancer.relays, balancer.one_address) = (relays, one_address);
+        let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+        let health = |bench: &Bench| [0, 1, 2].map(|key| bench.access.balancers()[0].health(1, key));
+        drop(bench.net.set_zone_powered_off(ZoneId(1), true));
+        bench.view.servers.retain(|server| server.key != 1);
+        bench.update();
+        bench.run(Duration::from_secs(300));
+        assert_eq!(health(&bench), [Health::Healthy; 3], "it does not check");
+        drop(bench.net.set_zone_powered_off(ZoneId(1), false));
+        bench.update();
+        // A process takes all targets for healthy; where no machine in the zone checks, the others have found the server there to be down.
+        let down = if one_address { Health::Unhealthy } else { Health::Healthy };
+        assert_eq!(health(&bench), [Health::Healthy, down, Health::Healthy]);
     }
 }
 

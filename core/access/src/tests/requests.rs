@@ -186,3 +186,31 @@ fn process_outside_the_cluster_network_finds_alternatives_silent() {
     // It hears of alternatives with its first response, and each takes a dial of 30 s.
     assert!(fared(false) > Duration::from_secs(29), "{:?}", fared(false));
 }
+
+#[test]
+fn process_that_asks_rarely_asks_the_original_host_once_its_list_is_old() {
+    // Two of three gaps are longer than the shutdown delay of 70 s. After the first of these the client knows nothing but the host that is down.
+    let clients = r#"[{"name": "rare", "rate": "20/h", "timeout": "10s", "runs_on": "workers"}]"#;
+    for (alternatives, range) in [("\"text\"", 0.99..1.01), ("\"code\"", 0.0..0.001)] {
+        let mut bench = Bench::new(scenario_with("", alternatives, clients), 1, Stepping::FastForward);
+        bench.run(Duration::from_secs(100));
+        bench.fault(FaultId(1), &Fault::LbDown(LbDown(BalancerId(0))), true);
+        let from = bench.records.len();
+        bench.run(Duration::from_secs(20 * 3_600));
+        let all = over(&bench.records[from..]).count();
+        assert!(all > 1_000, "{all}");
+        let failed = 1.0 - count(&bench.records[from..], RequestResult::Answered) as f64 / all as f64;
+        assert!(range.contains(&failed), "{alternatives}: {failed}");
+    }
+}
+
+#[test]
+fn timeout_of_a_request_begins_when_the_limit_of_the_rate_lets_it_go() {
+    let clients =
+        r#"[{"name": "sdn", "rate": "4/s", "qps": "1/s", "burst": 1, "requests": 300, "timeout": "2s", "runs_on": "workers"}]"#;
+    let mut bench = Bench::new(scenario_with("", "null", clients), 1, Stepping::FastForward);
+    bench.run(Duration::from_secs(600));
+    assert_eq!(count(&bench.records, RequestResult::Answered), 3 * 300);
+    let longest = over(&bench.records).map(|(.., after)| after).max().expect("some");
+    assert!(longest > Duration::from_secs(200), "the last of them has waited for its turn: {longest:?}");
+}

@@ -89,7 +89,7 @@ impl Api {
         match route {
             Route::Nearest => self.access(from, net),
             Route::Server { key, way } => self.access_over(key, way)[0],
-            Route::Nowhere => Access::default(),
+            Route::Nowhere { .. } => Access::default(),
         }
     }
 

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::target::{FaultTarget, Place, RawFaultTarget};
+use crate::access::LoadBalancer;
 use crate::error::{did_you_mean, one_of, quote};
 use crate::etcd::EtcdClusterSpec;
-use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, VolumeId, ZoneId};
+use crate::ids::{BalancerId, EtcdId, MemberId, NodeId, TiVec, VolumeId, ZoneId};
 use crate::kube::KubeModel;
 use crate::lowering::{CheckCtx, MemberLifetime, Members, Names, Topology, in_cluster, quoted};
 use crate::units::Span;
@@ -100,9 +101,19 @@ impl<'a, 'c> FaultCtx<'a, 'c> {
         place
     }
 
+    /// Warns of a field, or (without one) of the fault as a whole.
+    pub(crate) fn warn(&mut self, field: &str, found: &str, expected: &str) {
+        self.ctx.warn(&self.place(field), found, expected);
+    }
+
+    /// What the file says of a load balancer.
+    pub(crate) fn balancer_spec(&self, id: BalancerId) -> Option<&'a LoadBalancer> {
+        self.resolver.balancers.0.get(id)
+    }
+
     /// The `balancer` of this name.
     pub(crate) fn balancer(&mut self, name: &str) -> Option<BalancerId> {
-        self.resolver.balancers.find(self.ctx, &self.place("balancer"), name).map(BalancerId::from)
+        self.resolver.balancers.1.find(self.ctx, &self.place("balancer"), name).map(BalancerId::from)
     }
 
     /// The zones of these names.
@@ -137,7 +148,7 @@ pub(crate) struct FaultResolver<'a> {
     clusters: &'a Names,
     members: &'a Members,
     kube: &'a KubeModel,
-    balancers: &'a Names,
+    balancers: (&'a TiVec<BalancerId, LoadBalancer>, &'a Names),
     /// Members of all clusters.
     by_name: BTreeMap<&'a str, Vec<&'a MemberLifetime>>,
     volumes_in: BTreeMap<ZoneId, Vec<VolumeId>>,
@@ -152,7 +163,7 @@ impl<'a> FaultResolver<'a> {
         clusters: &'a Names,
         members: &'a Members,
         kube: &'a KubeModel,
-        balancers: &'a Names,
+        balancers: (&'a TiVec<BalancerId, LoadBalancer>, &'a Names),
     ) -> Self {
         let mut by_name: BTreeMap<&str, Vec<&MemberLifetime>> = BTreeMap::new();
         for life in members.lifetimes.iter().flatten() {

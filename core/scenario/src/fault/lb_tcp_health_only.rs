@@ -2,6 +2,8 @@
 
 use super::prelude::*;
 use super::target::balancer;
+use crate::access::CheckKind;
+use crate::error::quote;
 
 /// The health checks of a load balancer only test whether the port of an API server accepts connections, whatever its `check` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +16,12 @@ pub struct Raw {
 
 impl Raw {
     pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<LbTcpHealthOnly> {
-        ctx.balancer(&self.balancer).map(LbTcpHealthOnly)
+        let balancer = ctx.balancer(&self.balancer)?;
+        if ctx.balancer_spec(balancer).is_some_and(|spec| spec.check.kind == CheckKind::Tcp) {
+            let expected = "a load balancer whose `check` is `readyz`: this one only tests the port anyway";
+            ctx.warn("balancer", &quote(&self.balancer), expected);
+        }
+        Some(LbTcpHealthOnly(balancer))
     }
 }
 

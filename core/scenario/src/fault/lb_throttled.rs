@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use super::target::balancer;
+use crate::error::quote;
 use crate::units::Bandwidth;
 
 /// Each node of a load balancer passes on at most this bandwidth: responses to `api_clients` queue for it, and so do those to kubelets and
@@ -19,8 +20,13 @@ pub struct Raw {
 
 impl Raw {
     pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<LbThrottled> {
-        let bytes_per_s = self.bandwidth.bytes_per_s();
-        ctx.balancer(&self.balancer).map(|balancer| LbThrottled { balancer, bytes_per_s })
+        let (bytes_per_s, balancer) = (self.bandwidth.bytes_per_s(), ctx.balancer(&self.balancer)?);
+        let usual = ctx.balancer_spec(balancer).and_then(|spec| spec.bandwidth);
+        if let Some(usual) = usual.filter(|usual| *usual <= bytes_per_s) {
+            let expected = format!("less than the load balancer's own {}", Bandwidth::from_bytes_per_s(usual));
+            ctx.warn("bandwidth", &quote(&self.bandwidth.to_string()), &expected);
+        }
+        Some(LbThrottled { balancer, bytes_per_s })
     }
 }
 

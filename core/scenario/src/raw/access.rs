@@ -182,9 +182,9 @@ pub struct RawApiClient {
     #[schemars(extend("x-min" = "1/d", "x-max" = "1000/s", "x-default" = "none", "x-source" = "assumed: a QPS below zero"))]
     pub qps: Option<Rate>,
     /// Number of requests that may exceed `qps` at once.
-    #[serde(default = "burst")]
-    #[schemars(range(min = 1, max = 10_000), extend("x-source" = "client-go `rest/config.go`: DefaultBurst"))]
-    pub burst: u32,
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 10_000), extend("x-default" = "10", "x-source" = "client-go `rest/config.go`: DefaultBurst"))]
+    pub burst: Option<u32>,
     /// The load balancer that it is configured with. It is that of no other cluster.
     #[serde(default)]
     #[schemars(extend(
@@ -213,10 +213,6 @@ pub struct RawApiClient {
 
 const fn response() -> Size {
     Size(2 << 10)
-}
-
-const fn burst() -> u32 {
-    10
 }
 
 const fn yes() -> bool {

@@ -75,6 +75,7 @@ fn a_load_balancer_is_what_its_file_says() {
         name: "api-int".to_owned(),
         zones: vec![ZoneId(2), ZoneId(0)],
         one_address: false,
+        relays: true,
         cross_zone: false,
         check: Check {
             kind: CheckKind::Readyz,
@@ -126,6 +127,7 @@ fn a_load_balancer_is_as_its_profile_where_its_file_says_nothing() {
         assert_eq!((found.established, found.loopback), (established, loopback), "{profile}");
         assert_eq!((found.bandwidth, found.is_charged), (None, profile != "haproxy"), "{profile}");
         assert_eq!(found.one_address, ["gcp_passthrough", "azure_standard"].contains(&profile), "{profile}");
+        assert_eq!(found.relays, profile == "haproxy", "{profile}");
         let access = scenario.kube.clusters[KubeClusterId(0)].access.expect("it goes through a load balancer");
         assert_eq!(access.alternatives, None);
     }
@@ -257,6 +259,36 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
         ]
     );
     assert_eq!(scenario(&unused).load_balancers[BalancerId(1)].zones.len(), 3);
+    let mut alone = file(&json!({"loopback": "fails"}));
+    assert_eq!(warnings(&alone), [""; 0]);
+    alone["clusters"][0]["control_plane"] = json!({"replicas": 1});
+    let expected = "`works`, or more hosts of the control plane: programs on the only one never reach their API server";
+    assert_eq!(warnings(&alone), [format!("load_balancers[0].loopback: expected {expected}; found \"fails\"")]);
+}
+
+#[test]
+fn faults_of_load_balancers_that_change_nothing_are_warned_of() {
+    let warned = |balancer: Value, fault: Value| -> Vec<String> {
+        let mut file = file(&balancer);
+        file["faults"] = json!([{"at": "1m", "for": "1m", "balancer": "api-int"}]);
+        file["faults"][0].as_object_mut().expect("an object").append(&mut fault.as_object().expect("an object").clone());
+        scenario(&file).warnings.iter().filter(|warning| warning.path.starts_with("faults")).map(ToString::to_string).collect()
+    };
+    let tcp = json!({"kind": "lb_tcp_health_only"});
+    assert_eq!(
+        warned(json!({"check": {"kind": "tcp"}}), tcp.clone()),
+        [
+            "faults[0].balancer: expected a load balancer whose `check` is `readyz`: this one only tests the port anyway; found \"api-int\""
+        ]
+    );
+    assert_eq!(warned(json!({"check": {"kind": "readyz"}}), tcp), [""; 0]);
+    let throttled = |bandwidth: &str| json!({"kind": "lb_throttled", "bandwidth": bandwidth});
+    assert_eq!(
+        warned(json!({"bandwidth": "1MB/s"}), throttled("10MB/s")),
+        ["faults[0].bandwidth: expected less than the load balancer's own 1MB/s; found \"10MB/s\""]
+    );
+    assert_eq!(warned(json!({"bandwidth": "1MB/s"}), throttled("100kB/s")), [""; 0]);
+    assert_eq!(warned(json!({}), throttled("10MB/s")), [""; 0]);
 }
 
 #[test]

@@ -93,6 +93,12 @@ fn mistakes_in_further_clients_have_their_messages() {
         let path = if expected.is_empty() { "" } else { "clusters[0].api_clients[0]." };
         assert_eq!(errors("/clusters/0/api_clients", client(fields)), format!("{path}{expected}"));
     }
+    let mut idle = file(&json!({}));
+    for (fields, warned) in [(json!({"burst": 5}), true), (json!({"burst": 5, "qps": "1/s"}), false)] {
+        idle["clusters"][0]["api_clients"] = client(fields);
+        let expected = "clusters[0].api_clients[0].burst: expected none without `qps`: its rate has no limit; found 5";
+        assert_eq!(scenario(&idle).warnings.iter().any(|warning| warning.to_string() == expected), warned);
+    }
     let twice = json!([{"name": "sdn", "rate": "1/s"}, {"name": "sdn", "rate": "1/s"}]);
     assert_eq!(
         errors("/clusters/0/api_clients", twice),

@@ -1,7 +1,7 @@
 //! Load balancers, and the clusters whose clients go through them.
 
 use super::mark;
-use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, OwnDialer, RateLimit};
+use crate::access::{Alternatives, ApiAccess, ApiClientSpec, Check, EndpointRules, LoadBalancer, Loopback, OwnDialer, RateLimit};
 use crate::error::{quote, show};
 use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
 use crate::kube::{Component, KubeClusterSpec, KubeModel};
@@ -69,8 +69,18 @@ pub(super) fn validate(
                 }
                 (balancer.zones, balancer.machines, balancer.is_charged) = (Vec::new(), machines, false);
             }
-            Some(Behind { zones, .. }) if balancer.zones.is_empty() => balancer.zones = zones,
-            Some(_) => {}
+            Some(Behind { zones, cluster, .. }) => {
+                if balancer.zones.is_empty() {
+                    balancer.zones = zones;
+                }
+                let name = raw.clusters[cluster].name.as_str();
+                let behind = kube.clusters.iter().find(|spec| spec.name == name);
+                if balancer.loopback == Loopback::Fails && behind.is_some_and(|spec| spec.control_plane.len() == 1) {
+                    let expected =
+                        "`works`, or more hosts of the control plane: programs on the only one never reach their API server";
+                    ctx.warn(&format!("load_balancers[{k}].loopback"), quote("fails"), expected);
+                }
+            }
             None => {
                 let expected = "a load balancer that the `api_access` or a client of a cluster names: this one has no targets";
                 ctx.warn(&format!("load_balancers[{k}].name"), quote(&balancer.name), expected);
@@ -90,6 +100,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
         zones: zones_of(ctx, &format!("{path}.zones"), &raw.zones, None, topology),
         machines: Vec::new(),
         one_address: raw.profile.has_one_address(),
+        relays: raw.profile.relays(),
         cross_zone: raw.cross_zone.unwrap_or(usual.cross_zone.0),
         check: check(ctx, &format!("{path}.check"), raw),
         all_unhealthy: raw.all_unhealthy.unwrap_or(usual.all_unhealthy.0),
@@ -217,6 +228,9 @@ fn every_node(cluster: &KubeClusterSpec) -> Vec<NodeId> {
     hosts.iter().copied().chain(workers).collect()
 }
 
+/// Requests that may exceed a limit of the rate at once, where the file says nothing (client-go `rest/config.go`: DefaultBurst).
+const DEFAULT_BURST: u32 = 10;
+
 /// Requests of one client in a run, at most.
 const MOST_REQUESTS: f64 = 2e7;
 
@@ -268,6 +282,9 @@ fn api_clients(
             let expected = "a way that needs no dialer: this client has one already (`dialer`)";
             ctx.error(&format!("{path}.alternatives"), "a way with a dialer of its own", expected);
         }
+        if let Some(burst) = raw.burst.filter(|_| raw.qps.is_none()) {
+            ctx.warn(&format!("{path}.burst"), burst.to_string(), "none without `qps`: its rate has no limit");
+        }
         let learns = matches!(raw.alternatives, Some(ClientAlternatives::Text | ClientAlternatives::Code));
         if learns && !access.alternatives.is_some_and(Alternatives::are_advertised) {
             let expected = "`none`, `configured`, `custom_dialer` or `in_memory_dns`: without `text` or `code` in `api_access` no API server advertises any";
@@ -291,7 +308,7 @@ fn api_clients(
             response: raw.response.0,
             response_sizes: raw.response_sizes,
             timeout: raw.timeout.map(|span| span.0),
-            limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst }),
+            limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst.unwrap_or(DEFAULT_BURST) }),
             balancer: balancers[k],
             alternatives: allowed(raw.dialer, raw.alternatives.map_or(access.alternatives, ClientAlternatives::way)),
             in_cluster_network: raw.in_cluster_network,

@@ -62,7 +62,7 @@ pub(super) fn validate(raw: &RawScenario, replaced: &BTreeSet<String>, errors: &
     usage::sample(&ctx, raw, &members.clusters, &mut kube);
     clients.extend(usage::clients(&mut ctx, raw, &mut kube));
     usage::limits(&mut ctx, raw);
-    let resolver = FaultResolver::new(&topology, &clusters, &members, &kube, &balancers);
+    let resolver = FaultResolver::new(&topology, &clusters, &members, &kube, (&load_balancers, &balancers));
     let (faults, random_faults) = events::validate(&mut ctx, raw, &resolver, &mut inputs);
     let probe = Probe { from: probe_from(&mut ctx, raw, &topology.zone_names), deadline: raw.probe.deadline.0 };
     let expect = expectations(&mut ctx, raw, &clusters);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{BEFORE, Causes, Outage};
+use super::{BEFORE, Causes, Outage, after};
 use crate::access::balancer::health::Health;
 use crate::ids::BalancerId;
-use crate::kernel::time::Time;
-use crate::scenario::{ActiveFault, Hit, text};
+use crate::kernel::time::{Duration, Time};
+use crate::scenario::{ActiveFault, Fault, Hit, text};
+
+/// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
+pub(super) const BACKLOG: Duration = Duration::from_secs(600);
 
 /// By load balancer, node of it and target: each interval in which the node found the target unhealthy. All are kept, because causes are
 /// composed when an outage is over.
@@ -30,6 +33,15 @@ impl Unhealthy {
     pub(super) fn forget(&mut self, at: Time, balancer: BalancerId, target: u32) {
         let of = self.0.iter_mut().filter(|((own, _, key), _)| (*own, *key) == (balancer, target));
         of.filter_map(|(_, spans)| spans.last_mut()).for_each(|(_, to)| *to = to.or(Some(at)));
+    }
+
+    /// Targets that some node of a load balancer found healthy again at a time.
+    fn recovered(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
+        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(|(_, to)| *to == Some(at)));
+        let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
     }
 
     /// Targets that some node of a load balancer found unhealthy at a time.
@@ -74,16 +86,34 @@ impl Causes {
             return None;
         }
         let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
-        let unhealthy = self.unhealthy.at(outage.from, id).into_iter();
-        let unhealthy: Vec<&str> = unhealthy.map(|key| &*self.scenario.nodes[hosts[key as usize]].name).collect();
-        Some(match &unhealthy[..] {
-            [] if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },
-            [] => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
-            hosts => {
-                let s = if hosts.len() == 1 { "" } else { "s" };
-                let text = format!("load balancer {name} finds API server{s} {} unhealthy", text::list(hosts));
-                BalancerPart { text, explains: true }
+        let names = |targets: Vec<u32>| -> Vec<&str> {
+            targets.into_iter().map(|key| &*self.scenario.nodes[hosts[key as usize]].name).collect()
+        };
+        let servers = |names: &[&str]| format!("API server{} {}", if names.len() == 1 { "" } else { "s" }, text::list(names));
+        let again = outage.to.and_then(|to| {
+            let recovered = names(self.unhealthy.recovered(to, id));
+            let what = || format!("load balancer {name} finds {} healthy again{}", servers(&recovered), after(to, outage));
+            (!recovered.is_empty()).then(what)
+        });
+        Some(match (&names(self.unhealthy.at(outage.from, id))[..], again) {
+            ([], Some(text)) => BalancerPart { text, explains: false },
+            ([], None) if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },
+            ([], None) => match self.throttled(outage, id) {
+                Some(text) => BalancerPart { text, explains: true },
+                None => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
+            },
+            (hosts, _) => {
+                BalancerPart { text: format!("load balancer {name} finds {} unhealthy", servers(hosts)), explains: true }
             }
         })
+    }
+
+    /// A load balancer was throttled not long before an outage: responses may still wait there.
+    fn throttled(&self, outage: &Outage, id: BalancerId) -> Option<String> {
+        let is_throttle = |fault: &ActiveFault| matches!(&fault.fault, Fault::LbThrottled(fault) if fault.balancer == id);
+        let ended = self.faults.iter().filter(|(fault, _)| is_throttle(fault)).filter_map(|(_, to)| *to);
+        let last = ended.filter(|to| *to <= outage.from && outage.from.since(*to) <= BACKLOG).max()?;
+        let (name, since) = (&self.scenario.load_balancers[id].name, text::duration(outage.from.since(last)));
+        Some(format!("responses wait at load balancer {name}, which was throttled until {since} before"))
     }
 }

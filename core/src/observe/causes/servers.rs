@@ -130,7 +130,9 @@ impl Causes {
             network && hits.into_iter().any(is_near)
         };
         let mut faults = self.faults.iter().rev().filter(|(fault, to)| under_way(fault, *to) && may(fault));
-        faults.next().map(|(fault, _)| fault.fault.kind().ongoing(&self.scenario))
+        let (fault, _) = faults.next()?;
+        let kind = fault.fault.kind();
+        Some(if fault.from == outage.from { kind.began(&self.scenario) } else { kind.ongoing(&self.scenario) })
     }
 
     /// Zones with nodes of the cluster that hosts the servers of an API (its own, or the seed's), and of the load balancer before them.
@@ -162,7 +164,7 @@ impl Causes {
             let before = place.map(|place| last.swap_remove(place).1);
             last.extend(lost(*fact, before, resources).map(|lost| (*replica, lost)));
         }
-        let lost = [STOPPED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
+        let lost = [STOPPED, RESTARTED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
             let names: Vec<String> =
                 last.iter().filter(|(_, of)| *of == fact).map(|(replica, _)| replica.describe(&self.scenario)).collect();
             match &names[..] {
@@ -212,6 +214,7 @@ impl Causes {
 }
 
 const STOPPED: &str = "stopped";
+const RESTARTED: &str = "stopped, not ready again";
 const DISCONNECTED: &str = "not connected to etcd";
 const NOT_READY: &str = "not ready";
 
@@ -220,6 +223,8 @@ fn lost(fact: ServerFact, before: Option<&'static str>, resources: u16) -> Optio
     match fact {
         ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
         ServerFact::Stalled(count) if count == resources => Some(DISCONNECTED),
+        ServerFact::Runs if before == Some(STOPPED) => Some(RESTARTED),
+        ServerFact::Ready(false) if before == Some(RESTARTED) => before,
         // It has closed, as it was asked to.
         ServerFact::Ready(false) if before == Some(STOPPED) => before,
         // It has not been ready yet.

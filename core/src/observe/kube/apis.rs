@@ -12,7 +12,7 @@ use crate::network::vantage::Extent;
 use crate::observe::availability::ApiRows;
 use crate::observe::shares::{Shares, Span};
 use crate::report::{
-    ApiOutageReport, ApiReport, ApiResourceReport, ApiVantageReport, LeaseReport, NoLeaderReport, length, seconds,
+    ApiOutageReport, ApiReport, ApiResourceReport, ApiVantageReport, FailedPart, LeaseReport, NoLeaderReport, length, seconds,
 };
 use crate::scenario::{Scenario, Vantage};
 
@@ -191,7 +191,16 @@ impl Apis {
             let own = api.vantages.get(&from).map(|of| of.each_ref().map(|(_, served)| unavailable(served)));
             let late = |verb| met.unavailable_at(verb, from);
             let [read_unavailable_s, write_unavailable_s] = with_late(own.unwrap_or(by_state), &late);
-            ApiVantageReport { from: from.name(scenario).to_owned(), read_unavailable_s, write_unavailable_s }
+            let failed = |verb: Verb| {
+                let own = api.vantages.get(&from).map_or(&api.requests[verb as usize], |of| &of[verb as usize].1);
+                let longer = |sum: FailedPart, (span, _): (Span, bool)| FailedPart {
+                    lasted_s: sum.lasted_s + length(span.to.since(span.from)),
+                    share: sum.share.max(span.least.missing()),
+                };
+                own.until(now).fold(FailedPart::default(), longer)
+            };
+            let [reads, writes] = [Verb::Read, Verb::Write].map(failed);
+            ApiVantageReport { from: from.name(scenario).to_owned(), read_unavailable_s, write_unavailable_s, reads, writes }
         };
         let resource = |(resource, of): (&ApiResource, &[(Option<Share>, Served); 2])| {
             let [read_unavailable_s, write_unavailable_s] = of.each_ref().map(|(_, served)| length(unavailable(served)));

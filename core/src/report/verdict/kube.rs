@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{Paragraph, Sentence, Span, access, at, say, unavailable};
 use crate::report::pending::MostFrequent;
-use crate::report::{ApiOutageReport, ApiReport, Report, vantage};
+use crate::report::{ApiOutageReport, ApiReport, ApiVantageReport, FailedPart, Report, vantage};
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::text;
 
@@ -65,10 +65,16 @@ fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
             completed: o.completed,
         };
         let spans: Vec<Span> = whole.into_iter().map(span).collect();
-        let is_read = verb == "read";
-        let time = |reads, writes| if is_read { reads } else { writes };
-        let rows = api.vantages.iter().map(|row| (&*row.from, time(row.read_unavailable_s, row.write_unavailable_s)));
-        let who = vantage::who(rows, time(api.read_unavailable_s, api.write_unavailable_s));
+        let of = |row: &ApiVantageReport| match verb {
+            "read" => hit(row.reads, row.read_unavailable_s),
+            _ => hit(row.writes, row.write_unavailable_s),
+        };
+        let counted = FailedPart {
+            lasted_s: spans.iter().map(|span| span.to_s - span.from_s).chain(parts.iter().map(|o| o.to_s - o.from_s)).sum(),
+            share: if spans.is_empty() { parts.iter().map(|part| part.share).fold(0.0, f64::max) } else { 1.0 },
+        };
+        let counted_s = if verb == "read" { api.read_unavailable_s } else { api.write_unavailable_s };
+        let who = vantage::who(api.vantages.iter().map(|row| (&*row.from, of(row))), &hit(counted, counted_s));
         // What the first sentence says is who was hit.
         let mut said = match (&spans[..], &parts[..], &late[..]) {
             ([], [], [_, ..]) => return slow(what, &late, &who),
@@ -95,6 +101,15 @@ fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
             sentence(verb, &what, &what)
         };
         vec![of("write", "API writes"), of("read", "API reads")]
+    }
+}
+
+/// How clients were hit: all of them for so long, or a part of them.
+fn hit(part: FailedPart, unavailable_s: f64) -> String {
+    if part.share > 0.0 && part.share < 1.0 {
+        format!("{} failed for {}", text::fraction(part.share), text::seconds(part.lasted_s))
+    } else {
+        vantage::hit_for(unavailable_s)
     }
 }
 

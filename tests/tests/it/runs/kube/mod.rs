@@ -1,6 +1,7 @@
 //! Clusters made by hand, and what becomes of their pods.
 
 mod access;
+mod access_causes;
 mod affinity;
 mod api;
 mod autoscaling;
