@@ -267,31 +267,6 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
 }
 
 #[test]
-fn faults_of_load_balancers_that_change_nothing_are_warned_of() {
-    let warned = |balancer: Value, fault: Value| -> Vec<String> {
-        let mut file = file(&balancer);
-        file["faults"] = json!([{"at": "1m", "for": "1m", "balancer": "api-int"}]);
-        file["faults"][0].as_object_mut().expect("an object").append(&mut fault.as_object().expect("an object").clone());
-        scenario(&file).warnings.iter().filter(|warning| warning.path.starts_with("faults")).map(ToString::to_string).collect()
-    };
-    let tcp = json!({"kind": "lb_tcp_health_only"});
-    assert_eq!(
-        warned(json!({"check": {"kind": "tcp"}}), tcp.clone()),
-        [
-            "faults[0].balancer: expected a load balancer whose `check` is `readyz`: this one only tests the port anyway; found \"api-int\""
-        ]
-    );
-    assert_eq!(warned(json!({"check": {"kind": "readyz"}}), tcp), [""; 0]);
-    let throttled = |bandwidth: &str| json!({"kind": "lb_throttled", "bandwidth": bandwidth});
-    assert_eq!(
-        warned(json!({"bandwidth": "1MB/s"}), throttled("10MB/s")),
-        ["faults[0].bandwidth: expected less than the load balancer's own 1MB/s; found \"10MB/s\""]
-    );
-    assert_eq!(warned(json!({"bandwidth": "1MB/s"}), throttled("100kB/s")), [""; 0]);
-    assert_eq!(warned(json!({}), throttled("10MB/s")), [""; 0]);
-}
-
-#[test]
 fn mistakes_in_faults_of_load_balancers_have_their_messages() {
     let host = "a host of the control plane of a cluster in `clusters`: no API server runs on another node itself";
     for kind in ["lb_down", "lb_partition", "lb_tcp_health_only", "lb_stale_targets", "lb_removed"] {

@@ -1,4 +1,4 @@
-//! Further clients of an API.
+//! Further clients of an API, and faults of load balancers that change nothing.
 
 use serde_json::{Value, json};
 
@@ -208,4 +208,29 @@ fn client_with_a_dialer_of_its_own_takes_no_other() {
     }
     assert_eq!(kubelets("in_memory_dns", Value::Null), None, "kubelets have a dialer");
     assert_eq!(kubelets("custom_dialer", Value::Null), Some(CustomDialer), "which is wrapped");
+}
+
+#[test]
+fn faults_of_load_balancers_that_change_nothing_are_warned_of() {
+    let warned = |balancer: Value, fault: Value| -> Vec<String> {
+        let mut file = file(&balancer);
+        file["faults"] = json!([{"at": "1m", "for": "1m", "balancer": "api-int"}]);
+        file["faults"][0].as_object_mut().expect("an object").append(&mut fault.as_object().expect("an object").clone());
+        scenario(&file).warnings.iter().filter(|warning| warning.path.starts_with("faults")).map(ToString::to_string).collect()
+    };
+    let tcp = json!({"kind": "lb_tcp_health_only"});
+    assert_eq!(
+        warned(json!({"check": {"kind": "tcp"}}), tcp.clone()),
+        [
+            "faults[0].balancer: expected a load balancer whose `check` is `readyz`: this one only tests the port anyway; found \"api-int\""
+        ]
+    );
+    assert_eq!(warned(json!({"check": {"kind": "readyz"}}), tcp), [""; 0]);
+    let throttled = |bandwidth: &str| json!({"kind": "lb_throttled", "bandwidth": bandwidth});
+    assert_eq!(
+        warned(json!({"bandwidth": "1MB/s"}), throttled("10MB/s")),
+        ["faults[0].bandwidth: expected less than the load balancer's own 1MB/s; found \"10MB/s\""]
+    );
+    assert_eq!(warned(json!({"bandwidth": "1MB/s"}), throttled("100kB/s")), [""; 0]);
+    assert_eq!(warned(json!({}), throttled("10MB/s")), [""; 0]);
 }

@@ -1,3 +1,5 @@
+//! Which outages of clients are kept.
+
 use super::*;
 
 #[test]
