@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
     MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
-    StoreLossReport,
+    ServiceTrafficReport, StoreLossReport,
 };
 use zonefall_core::scenario::text;
 
@@ -26,6 +26,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Disks by name", disks(report, page)),
         titled("Control-plane migrations", migrations(report, page)),
         titled("Services", services(report, page)),
+        titled("Clients of Services", service_traffic(report, page)),
         titled("Clients of API servers", access(report, page)),
         titled("Requests to API servers", requests(report, page)),
         titled("Topology hints of Services", hints(report, page)),
@@ -250,6 +251,27 @@ fn services(report: &Report, page: &Page) -> String {
     };
     let head = ["cluster", "Service", "endpoints", "unavailable for", "no endpoint for", "dead endpoints listed for"];
     table(page, head, report.services.iter().map(row).collect(), &[2, 3, 4, 5])
+}
+
+/// Connections of Services' clients; those that found no endpoint have failed, too.
+fn service_traffic(report: &Report, page: &Page) -> String {
+    let row = |of: &ServiceTrafficReport| {
+        let cost: Vec<_> = of.usd_per_month.iter().map(|(name, usd)| format!("{} ({name})", text::dollars(*usd))).collect();
+        let cells = [
+            of.cluster.clone(),
+            of.service.clone(),
+            format!("{:.0}", of.connections),
+            format!("{:.0}", of.refused + of.failed),
+            format!("{:.1} %", of.cross_zone_percent),
+            if cost.is_empty() { "-".to_owned() } else { cost.join(", ") },
+            format!("{:.2} of an even share", of.greatest_load),
+            text::seconds(of.overloaded_s),
+        ];
+        cells.to_vec()
+    };
+    let head =
+        ["cluster", "Service", "connections", "failed", "to other zones", "cost a month", "greatest load", "overloaded for"];
+    table_of_clusters(report, page, head, report.service_traffic.iter().map(row).collect(), &[2, 3, 4, 5, 6, 7])
 }
 
 /// Outages of clients, by kind, with the cause of the longest one.

@@ -4,10 +4,10 @@
 //! (Scenario, Report) of each run --> compare() --> Comparison: a row per figure, a column per run
 //! ```
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
-use crate::report::{AccessReport, ComponentReport, EtcdReport, PendingReport, Report, length};
+use crate::report::{AccessReport, ComponentReport, EtcdReport, PendingReport, Report, ServiceTrafficReport, length};
 use crate::scenario::text;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
@@ -25,7 +25,7 @@ pub struct Comparison {
 pub struct Row {
     /// What it is.
     pub what: String,
-    /// Its unit: `s`, or empty for what is counted or said.
+    /// Its unit: `s`, `ms`, `%`, `USD`, or empty for what is counted or said.
     pub unit: String,
     /// Its value in each run; null: it has none there.
     pub values: Vec<Option<Value>>,
@@ -90,6 +90,7 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         number("99th percentile of requests, slowest API client", "ms", &|_, r| slowest(r)),
     ];
     rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
+    rows.extend(services(runs));
     rows.extend(
         components(runs, "unavailable for", |component| Value::Number(component.unavailable_s)).into_iter().filter(is_somewhere),
     );
@@ -98,6 +99,37 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
     Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
+}
+
+/// Rows of all clients of Services together.
+fn services(runs: &[(&Scenario, &Report)]) -> Vec<Row> {
+    let row = |what: &str, unit: &str, of: &dyn Fn(&[ServiceTrafficReport]) -> f64| Row {
+        what: what.to_owned(),
+        unit: unit.to_owned(),
+        values: runs.iter().map(|(_, report)| Some(Value::Number(of(&report.service_traffic)))).collect(),
+    };
+    let sum = |of: fn(&ServiceTrafficReport) -> f64| move |all: &[ServiceTrafficReport]| all.iter().map(of).sum::<f64>();
+    let (opened, failed) = (sum(|of| of.connections), sum(|of| of.refused + of.failed));
+    let crossing = |all: &[ServiceTrafficReport]| {
+        let flows = || all.iter().flat_map(|of| &of.zones);
+        let (crossing, served) = flows().fold((0.0, 0.0), |(crossing, served), flow| {
+            (crossing + if flow.from == flow.to { 0.0 } else { flow.connections }, served + flow.connections)
+        });
+        if served > 0.0 { 100.0 * crossing / served } else { 0.0 }
+    };
+    let overloaded = |all: &[ServiceTrafficReport]| all.iter().map(|of| of.overloaded_s).fold(0.0, f64::max);
+    let mut rows = vec![
+        row("connections of Services' clients", "", &|all| opened(all).round()),
+        row("failed connections of Services' clients", "", &|all| failed(all).round()),
+        row("connections to other zones, of those served", "%", &crossing),
+        row("longest overload of a Service", "s", &overloaded),
+    ];
+    let providers = runs.iter().flat_map(|(_, report)| &report.service_traffic).flat_map(|of| of.usd_per_month.keys());
+    for provider in providers.collect::<IndexSet<_>>() {
+        let cost = |all: &[ServiceTrafficReport]| all.iter().filter_map(|of| of.usd_per_month.get(provider)).sum::<f64>();
+        rows.push(row(&format!("traffic of Services between zones, a month ({provider})"), "USD", &cost));
+    }
+    rows.into_iter().filter(is_somewhere).collect()
 }
 
 /// Whether a figure is not zero in every run.
@@ -289,6 +321,26 @@ mod tests {
         assert!((0..6).all(|k| (whole[k] < outage) == (k == moved)), "{whole:?}");
         let managed = numbers("kube-controller-manager unavailable for");
         assert!((0..6).all(|k| if k == two { managed[k] == 0.0 } else { (405.0..450.0).contains(&managed[k]) }), "{managed:?}");
+    }
+
+    #[test]
+    fn clients_of_services_have_rows() {
+        let (scenario, report) = ran("kube-proxy-cross-zone");
+        let (other, without) = ran("five-members");
+        let compared = compare(&[(&scenario, &report), (&other, &without)]);
+        let numbers = |what: &str| {
+            let row = compared.rows.iter().find(|row| row.what == what).unwrap_or_else(|| panic!("{what}"));
+            let number =
+                |value: &Option<Value>| if let Some(Value::Number(number)) = value { *number } else { panic!("{row:?}") };
+            row.values.iter().map(number).collect::<Vec<_>>()
+        };
+        let sum = |of: fn(&ServiceTrafficReport) -> f64| report.service_traffic.iter().map(of).sum::<f64>();
+        assert_eq!(numbers("connections of Services' clients"), [sum(|of| of.connections).round(), 0.0]);
+        assert_eq!(numbers("failed connections of Services' clients"), [sum(|of| of.refused + of.failed).round(), 0.0]);
+        assert_eq!(numbers("traffic of Services between zones, a month (aws)"), [sum(|of| of.usd_per_month["aws"]), 0.0]);
+        let of_those = numbers("connections to other zones, of those served");
+        assert!((20.0..60.0).contains(&of_those[0]), "{of_those:?}");
+        assert!(numbers("longest overload of a Service")[0] > 3_400.0);
     }
 
     /// The cloud makes none of the machines that are asked for: there are never more than the seven of the start.

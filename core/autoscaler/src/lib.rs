@@ -131,15 +131,11 @@ impl Autoscaler {
         self.check_exhausted(&options, store, ctx);
         self.check_requests(store, ctx);
         let takes_back = self.take_back(&groups, store, ctx);
-        let unhealthy = !takes_back && too_many_unready(store, ctx);
+        let unhealthy = takes_back.is_none() && too_many_unready(store, ctx);
         if unhealthy {
             self.scale_down.clear();
         }
-        let suspended = match (takes_back, unhealthy) {
-            (true, _) => Some(GroupChoice::TakesBack),
-            (false, true) => Some(GroupChoice::Suspended),
-            (false, false) => None,
-        };
+        let suspended = takes_back.or(unhealthy.then_some(GroupChoice::Suspended));
         let plan = match suspended {
             Some(choice) => Plan::nothing(choice, &groups),
             None => self.plan(&options, &groups, store, ctx),
@@ -245,15 +241,19 @@ impl Autoscaler {
     /// Nodes of a group that did not join in time, or of which it sees that they will not: how many without a machine, and the machines of
     /// the others.
     fn late(&self, group: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> (u32, Vec<MachineId>) {
-        let sees_stock = options(ctx).is_some_and(|options| options.exhausted_at_once);
-        let exhausted = |id| sees_stock && store.machines.get(id).is_some_and(|machine| machine.exhausted);
-        self.unregistered.late(group, |since| ctx.now >= since + ctx.spec.timers.autoscaler.provision, exhausted)
+        let is_late = |since| ctx.now >= since + ctx.spec.timers.autoscaler.provision;
+        self.unregistered.late(group, is_late, |id| is_seen_exhausted(id, store, ctx))
     }
 
-    /// Gives up nodes that did not join in time, down to the minimum; whether there were any (`removeOldUnregisteredNodes`,
-    /// `fixNodeGroupSize`).
-    fn take_back(&mut self, groups: &TiVec<MachineDeploymentId, NodeGroup>, store: &mut Store, ctx: &mut ClusterCtx<'_>) -> bool {
-        let mut found = false;
+    /// Gives up nodes that did not join in time, down to the minimum; why, if there were any (`removeOldUnregisteredNodes`,
+    /// `fixNodeGroupSize`, `deleteCreatedNodesWithErrors`).
+    fn take_back(
+        &mut self,
+        groups: &TiVec<MachineDeploymentId, NodeGroup>,
+        store: &mut Store,
+        ctx: &mut ClusterCtx<'_>,
+    ) -> Option<GroupChoice> {
+        let mut why = None;
         for (id, group) in groups.iter_enumerated() {
             let spare = store.machines.desired(id).saturating_sub(group.limits.minimum);
             let (others, mut machines) = self.late(id, store, ctx);
@@ -261,15 +261,20 @@ impl Autoscaler {
             machines.truncate((spare - others) as usize);
             let back = others + machines.len() as u32;
             if back > 0 {
+                let is_late = others > 0 || machines.iter().any(|machine| !is_seen_exhausted(*machine, store, ctx));
+                why = Some(if is_late || why == Some(GroupChoice::TakesBack) {
+                    GroupChoice::TakesBack
+                } else {
+                    GroupChoice::OutOfStock
+                });
                 self.unregistered.give_up(id, others, &machines);
                 for machine in machines {
                     store.machines.get_mut(machine).surplus = true;
                 }
                 store.machines.scale(id, store.machines.desired(id) - back, ctx);
-                found = true;
             }
         }
-        found
+        why
     }
 
     /// The machines that pods need, of the group that the expander chooses.
@@ -359,6 +364,12 @@ impl Autoscaler {
 /// Its options, where the scenario has any.
 fn options<'a>(ctx: &'a ClusterCtx<'_>) -> Option<&'a ClusterAutoscaler> {
     ctx.spec.controllers.cluster_autoscaler.as_ref()
+}
+
+/// Whether it sees at once that the cloud is out of stock of a machine.
+fn is_seen_exhausted(machine: MachineId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let sees_stock = options(ctx).is_some_and(|options| options.exhausted_at_once);
+    sees_stock && store.machines.get(machine).is_some_and(|machine| machine.exhausted)
 }
 
 /// How it works where the scenario says nothing of it.

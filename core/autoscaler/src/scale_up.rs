@@ -91,8 +91,10 @@ impl ScaleUp<'_> {
             more = group.iter().zip(before.iter().zip(after)).map(|(id, (before, after))| (*id, after - before)).collect();
             more.retain(|(_, nodes)| *nodes > 0);
             for (id, _) in &more {
-                choices[*id] = if *id == best.group { GroupChoice::Chosen } else { GroupChoice::Balanced };
+                choices[*id] = GroupChoice::Balanced;
             }
+            // Also where similar groups get all nodes.
+            choices[best.group] = GroupChoice::Chosen;
         }
         Plan { more, choices }
     }

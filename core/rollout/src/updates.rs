@@ -7,6 +7,7 @@
 
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
+use zonefall_kube::controller::stateful::status_replicas;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::name::PodTag;
@@ -158,7 +159,7 @@ impl ZoneAwareUpdates {
         let on_delete = ctx.spec.workloads[workload].update.strategy == UpdateStrategy::OnDelete;
         let ready_replicas = pods.iter().filter(|seen| seen.pod.is_ready).count() as u32;
         let update_revision = store.revisions(workload).current();
-        let set = StatefulSet { on_delete, replicas: pods.len() as u32, ready_replicas, update_revision };
+        let set = StatefulSet { on_delete, replicas: status_replicas(workload, store, ctx), ready_replicas, update_revision };
         Cache { pods, set }
     }
 }

@@ -124,13 +124,21 @@ impl Report {
         parts
     }
 
-    /// What a month costs with each provider if it goes on as it went, in a sentence; `None` where there is no bill.
+    /// What a month costs with each provider if it goes on as it went, in words; `None` where there is no bill. This leaves out what clients
+    /// of Services send to other zones, which has a sentence of its own.
     pub fn month(&self) -> Option<String> {
         let sum = |provider| self.cost.iter().filter(|row| row.provider == provider).map(|row| row.per_month_usd).sum::<f64>();
         let first = |i: usize| if i == 0 { " a month" } else { "" };
         let sums = self.providers().enumerate().map(|(i, name)| format!("{}{} ({name})", dollars(sum(name)), first(i)));
         let sums: Vec<String> = sums.collect();
-        (!sums.is_empty()).then(|| format!("It costs {}.", sums.join(", ")))
+        let service = |name: &str| self.service_traffic.iter().filter_map(|row| row.usd_per_month.get(name)).sum::<f64>();
+        let services = self.providers().map(|name| (name, service(name))).filter(|(_, usd)| *usd > 0.0);
+        let services: Vec<String> = services.map(|(name, usd)| format!("{} ({name})", dollars(usd))).collect();
+        let more = match &services[..] {
+            [] => String::new(),
+            all => format!(" Traffic of Services between zones adds {}.", all.join(", ")),
+        };
+        (!sums.is_empty()).then(|| format!("It costs {}.{more}", sums.join(", ")))
     }
 
     /// What tolerance costs, where shoots differ in it: a table for each provider.

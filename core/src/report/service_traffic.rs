@@ -14,7 +14,8 @@ pub struct ServiceTrafficReport {
     pub connections: f64,
     /// Connections that found no endpoint.
     pub refused: f64,
-    /// Connections that found one which did not serve: its node was lost or cut off, or its container was not ready.
+    /// Connections that found one which did not answer: its node had no power or was out of the client's reach, or its container was not
+    /// ready.
     pub failed: f64,
     /// Part of those that were served which left the zone of their client, in percent.
     pub cross_zone_percent: f64,

@@ -23,19 +23,16 @@ pub struct StatefulSets {
 impl StatefulSets {
     /// One pass over the pods of a StatefulSet.
     fn sync(&mut self, workload: WorkloadId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        let (spec, replicas) = (&ctx.spec.workloads[workload], store.desired(workload));
-        let parallel = spec.kind == Kind::StatefulSet { parallel: true };
-        let set = StatefulSet { replicas, parallel, strategy: spec.update.strategy, min_ready: spec.update.min_ready };
-        let (current, settled) = (store.revisions(workload).current(), store.revisions(workload).settled());
-        let pods: Vec<Pod> = store.pods_of(workload).filter_map(|(_, pod)| view(pod, current, ctx.now)).collect();
+        let (set, pods) = look(workload, store, ctx);
         let pass = set.pass(&pods);
+        let (current, settled) = (store.revisions(workload).current(), store.revisions(workload).settled());
         let name = |ordinal| PodName { workload, tag: PodTag::Ordinal(ordinal) };
         for created in &pass.created {
             let revision = if created.revision == Revision::Update { current } else { settled };
             store.create_pod(name(created.ordinal), revision, ctx);
         }
         // Surplus ones go side by side, if not in order.
-        let (mut surplus, outdated): (Vec<u32>, Vec<u32>) = pass.deleted.iter().partition(|ordinal| **ordinal >= replicas);
+        let (mut surplus, outdated): (Vec<u32>, Vec<u32>) = pass.deleted.iter().partition(|ordinal| **ordinal >= set.replicas);
         surplus.sort_unstable();
         for ordinal in surplus.into_iter().chain(outdated) {
             let id = store.id_of(name(ordinal)).expect("what the pass deletes is there");
@@ -46,6 +43,21 @@ impl StatefulSets {
         }
         self.available.wait(workload, store, ctx);
     }
+}
+
+/// A StatefulSet and its pods as the rule sees them.
+fn look(workload: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> (StatefulSet, Vec<Pod>) {
+    let (spec, current) = (&ctx.spec.workloads[workload], store.revisions(workload).current());
+    let (replicas, parallel) = (store.desired(workload), spec.kind == Kind::StatefulSet { parallel: true });
+    let set = StatefulSet { replicas, parallel, strategy: spec.update.strategy, min_ready: spec.update.min_ready };
+    (set, store.pods_of(workload).filter_map(|(_, pod)| view(pod, current, ctx.now)).collect())
+}
+
+/// Pods that the status of a StatefulSet counts (`status.replicas`): those that there are, and those that its controller is about to
+/// create. It writes the status after that, so that a reader never finds all of fewer pods ready while one is missing.
+pub fn status_replicas(workload: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> u32 {
+    let (set, pods) = look(workload, store, ctx);
+    (pods.len() + set.pass(&pods).created.len()) as u32
 }
 
 /// A pod as the rule sees it.

@@ -41,7 +41,7 @@ traced! { struct NodeGroupScan { minimum, maximum, target, launched, choice } }
 pub enum GroupChoice {
     /// Nothing: no pod asks for a node.
     Idle,
-    /// It grows: the expander found it best, or it was drawn from those that it found best.
+    /// The expander found it best, or it was drawn from those that it found best. It grows, or similar groups do in its place.
     Chosen,
     /// It grows along with a similar group that was chosen.
     Balanced,
@@ -65,6 +65,8 @@ pub enum GroupChoice {
     ResourcesTotal,
     /// Nothing: the scan takes back machines whose nodes did not join in time.
     TakesBack,
+    /// Nothing: the scan takes back machines that the cloud is out of stock of.
+    OutOfStock,
 }
 
 traced! {
@@ -82,6 +84,7 @@ traced! {
         NodesTotal = 10,
         ResourcesTotal = 11,
         TakesBack = 12,
+        OutOfStock = 13,
     }
 }
 
@@ -102,6 +105,7 @@ impl GroupChoice {
             Self::NodesTotal => "max total nodes of the cluster reached",
             Self::ResourcesTotal => "max total CPU or memory of the cluster reached",
             Self::TakesBack => "machines whose nodes did not join in time are taken back first",
+            Self::OutOfStock => "machines that the cloud is out of stock of are taken back first",
         }
     }
 }

@@ -57,7 +57,7 @@ pub enum TrafficPolicy {
 /// Connections that the clients of a Service open. kube-proxy chooses an endpoint for each of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTraffic {
-    /// The clients: pods that serve.
+    /// The clients: pods that run, also where they are cut off.
     pub clients: PodSelector,
     /// Connections per second that each client opens.
     pub per_s: f64,

@@ -138,6 +138,7 @@ fn hosts_of_the_control_plane_are_nodes() {
 fn node_affinity_that_no_node_can_satisfy_is_warned_of() {
     let warnings = |workload: Value, cluster: Value| {
         let mut raw: Value = serde_json::from_str(&file(&workload, &json!([]))).expect("JSON");
+        raw["topology"]["regions"][0]["zones"] = json!(["a", "b"]);
         let fields = raw["clusters"][0].as_object_mut().expect("an object");
         fields.extend(cluster.as_object().expect("an object").clone());
         let scenario = Scenario::from_json(&raw.to_string()).expect("it is right");
@@ -173,6 +174,22 @@ fn node_affinity_that_no_node_can_satisfy_is_warned_of() {
     );
     assert_eq!(warnings(ssd(), json!({"pools": pool(0), "components": machines(false)})).len(), 1);
     assert_eq!(warnings(ssd(), json!({"pools": pool(0), "components": machines(true)})), none);
+    assert_eq!(
+        warnings(json!({"cpu": 20, "memory": "1GiB"}), json!({})),
+        [
+            "clusters[0].workloads[0]: expected requests of a pod that fit onto an empty node that is in \"c\" or can come: its pods find no node; found 20 CPUs and 1GiB"
+        ]
+    );
+    // One node for two zones: the second has no share of it, and may get it.
+    let of_b = |sizing: &str| {
+        let fields = json!({
+            "zones": ["a", "b"], "pools": [{"name": "p", "minimum": 0, "maximum": 1}], "components": machines(true),
+            "controllers": {"cluster_autoscaler": {"sizing": sizing}},
+        });
+        let found = warnings(json!({"node_affinity": ["topology.kubernetes.io/zone in (b)"]}), fields);
+        found.iter().filter(|warning| warning.contains("find no node")).count()
+    };
+    assert_eq!(["static", "lax_greedy", "backward_compatible"].map(of_b), [1, 0, 0]);
     // A new node has a host name, but none that a file can give.
     let host = |is| json!({"node_affinity": [format!("kubernetes.io/hostname{is}")], "pool": "big"});
     assert_eq!(warnings(host(""), json!({"pools": pool(0), "components": machines(true)})), none);
@@ -204,6 +221,26 @@ fn a_node_that_a_pod_cannot_be_on_is_told_by_what_excludes_it() {
     assert_eq!(placed("n-p", json!({"node_affinity": ["disk=ssd", "disk=nvme"]})), expected(asked, "n-p"));
     let taints = "whose taints it tolerates (`tolerates`)";
     assert_eq!(placed("n-q", json!({"node_affinity": ["disk=ssd"]})), expected(taints, "n-q"));
+}
+
+#[test]
+fn services_that_select_nothing_are_warned_of() {
+    let warnings = |pods: &str, clients: &str| {
+        let mut raw: Value = serde_json::from_str(&file(&json!({}), &json!([]))).expect("JSON");
+        let traffic = json!({"clients": clients, "connections": "1/s", "bytes": "1KiB"});
+        raw["clusters"][0]["services"] = json!([{"name": "s", "pods": pods, "traffic": traffic}]);
+        let scenario = Scenario::from_json(&raw.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("app=web", "app=web"), [""; 0]);
+    let expected = "expected labels of the pods of a workload";
+    assert_eq!(
+        warnings("app=x", "app=y"),
+        [
+            format!("clusters[0].services[0].pods: {expected}: the Service has no endpoints; found \"app=x\""),
+            format!("clusters[0].services[0].traffic.clients: {expected}: nothing opens a connection; found \"app=y\""),
+        ]
+    );
 }
 
 #[test]

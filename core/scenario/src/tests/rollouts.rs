@@ -142,6 +142,12 @@ fn what_is_wrong_with_rollouts() {
              clusters[0].zone_disruption_budgets[1].max_unavailable: expected at most 100%; found \"101%\"",
         ),
         (
+            json!({"rollout": {"max_surge": 1, "max_unavailable": 0}}),
+            json!({}),
+            json!({}),
+            "clusters[0].workloads[0].rollout: expected none: only a Deployment has it here; found it",
+        ),
+        (
             json!({"update": {"max_unavailable": 0}}),
             json!({"rollout": {"max_surge": 0, "max_unavailable": "0%"}}),
             json!({}),
@@ -179,19 +185,54 @@ fn what_rollouts_cannot_use_is_warned_of() {
             "clusters[0].zone_aware_updates[0].max_unavailable: expected more than 0: otherwise it deletes no pod, and the rollout never ends; found \"0%\""
         ]
     );
+    let factor =
+        |factor: f64| json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": 1, "exponential_factor": factor}]});
+    assert_eq!(
+        warnings(factor(0.5)),
+        [
+            "clusters[0].zone_aware_updates[0].exponential_factor: expected 0, or at least 1: after its first pod it deletes no other, and the rollout never ends; found 0.5"
+        ]
+    );
+    assert_eq!([0.0, 1.0].map(|right| warnings(factor(right)).len()), [0, 0]);
+}
+
+#[test]
+fn a_rollback_before_any_rollout_is_warned_of() {
+    let mut file: Value = serde_json::from_str(&file(json!({}), json!({}), json!({}))).expect("JSON");
+    let operation = |at: &str, kind: &str, component: &str| json!({"at": at, kind: {"cluster": "c", "component": component}});
+    file["operations"] = json!([
+        operation("20s", "roll_back_component", "db"),
+        operation("10s", "roll_component", "db"),
+        operation("20s", "roll_back_component", "web"),
+    ]);
+    let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let warned: Vec<String> = scenario.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warned,
+        [
+            "operations[2].roll_back_component.component: expected a component that was rolled out before: there is no revision to return to, and nothing happens; found one that was not"
+        ]
+    );
 }
 
 #[test]
 fn a_pool_that_is_too_small_for_its_zones_is_warned_of() {
-    for (maximum, found) in [(0, 0), (1, 1), (2, 0)] {
-        let cluster = json!({"zones": ["a", "b"], "pools": [{"name": "p", "minimum": 0, "maximum": maximum}]});
+    // Only a static distribution leaves zones without nodes for good.
+    for (maximum, sizing, found) in
+        [(0, "static", 0), (1, "static", 1), (2, "static", 0), (1, "lax_greedy", 0), (1, "backward_compatible", 0)]
+    {
+        let components = json!(["kube_controller_manager", "kube_scheduler", "machine_controller_manager", "cluster_autoscaler"]);
+        let cluster = json!({
+            "zones": ["a", "b"], "pools": [{"name": "p", "minimum": 0, "maximum": maximum}], "components": components,
+            "controllers": {"cluster_autoscaler": {"sizing": sizing}},
+        });
         let mut file: Value = serde_json::from_str(&file(json!({}), json!({}), cluster)).expect("JSON");
         file["topology"]["regions"][0]["zones"] = json!(["a", "b"]);
         let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
         let warned: Vec<String> = scenario.warnings.iter().map(ToString::to_string).collect();
         let expected =
             "clusters[0].pools[0].maximum: expected at least 2, a node for each zone of the pool: some zones get none; found 1";
-        assert_eq!(warned.iter().filter(|warning| *warning == expected).count(), found, "{maximum}: {warned:?}");
+        assert_eq!(warned.iter().filter(|warning| *warning == expected).count(), found, "{maximum}, {sizing}: {warned:?}");
     }
 }
 

@@ -6,11 +6,13 @@ use super::etcd::ETCD_QUOTA;
 use super::kube::{Builder, card, resources, usual_labels};
 use super::labels::{NAMESPACE, selected};
 use super::rollout;
+use super::suitable;
 use super::usage;
 use super::volume;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
 use crate::ids::{KubeClusterId, NodeId, ServiceId, TiVec, ZoneId};
+use crate::kube::autoscaler::Sizing;
 use crate::kube::gardener::{FailureTolerance, Recovery};
 use crate::kube::labels::Symbol;
 use crate::kube::routing::ServiceTraffic;
@@ -121,14 +123,25 @@ pub(super) fn validate(
     names
 }
 
-/// Warns of budgets that select nothing, and of pools that are too small for their zones.
+/// Warns of budgets, Services and clients that select nothing, and of pools that are too small for their zones.
 fn warn_of_the_unused(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, site: &ClusterDraft) {
+    let workloads = &site.cluster.workloads;
     for (k, budget) in site.cluster.budgets.iter().enumerate() {
         let path = format!("{path}.budgets[{k}].pods");
-        rollout::select_something(ctx, &path, &raw.budgets[k].pods, &budget.pods, &site.cluster.workloads);
+        rollout::select_something(ctx, &path, &raw.budgets[k].pods, &budget.pods, workloads, "the budget limits nothing");
     }
+    for (k, (raw, service)) in raw.services.iter().zip(&site.cluster.services).enumerate() {
+        let path = format!("{path}.services[{k}]");
+        let without = "the Service has no endpoints";
+        rollout::select_something(ctx, &format!("{path}.pods"), &raw.pods, &service.pods, workloads, without);
+        if let Some((raw, traffic)) = raw.traffic.as_ref().zip(service.traffic.as_ref()) {
+            let path = format!("{path}.traffic.clients");
+            rollout::select_something(ctx, &path, &raw.clients, &traffic.clients, workloads, "nothing opens a connection");
+        }
+    }
+    let is_static = suitable::sizing(&site.cluster) == Sizing::Static;
     for (k, (pool, draft)) in raw.pools.iter().zip(&site.seed.pools).enumerate() {
-        if pool.maximum > 0 && pool.maximum < draft.zones {
+        if is_static && pool.maximum > 0 && pool.maximum < draft.zones {
             let expected = format!("at least {}, a node for each zone of the pool: some zones get none", draft.zones);
             ctx.warn(&format!("{path}.pools[{k}].maximum"), pool.maximum.to_string(), expected);
         }

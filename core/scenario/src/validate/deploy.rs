@@ -26,7 +26,7 @@ pub(super) fn deploy(
     let id = site.cluster.workloads.next_key();
     if fits {
         if workload.replicas > 0 || workload.kind == Kind::DaemonSet {
-            suitable::warn(ctx, path, &component, &workload.affinity, &site);
+            suitable::warn(ctx, path, &component, &workload, &site);
         }
         component.give(ctx, path, &mut workload, &mut site);
         site.cluster.workloads.push(workload);

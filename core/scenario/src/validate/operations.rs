@@ -43,7 +43,23 @@ pub(super) fn validate(
     }
     all.sort_by_key(|(_, operation)| operation.at);
     check_hosts(ctx, &all, lowering);
+    check_rollbacks(ctx, &all);
     all.into_iter().map(|(_, operation)| operation).collect()
+}
+
+/// Warns of rollbacks of what no operation has rolled out.
+fn check_rollbacks(ctx: &mut CheckCtx<'_>, all: &[(String, Operation)]) {
+    let mut rolled = BTreeSet::new();
+    for (path, Operation { cluster, task, .. }) in all {
+        match *task {
+            Task::RollComponent(workload) => drop(rolled.insert((*cluster, workload))),
+            Task::RollBackComponent(workload) if !rolled.contains(&(*cluster, workload)) => {
+                let expected = "a component that was rolled out before: there is no revision to return to, and nothing happens";
+                ctx.warn(&format!("{path}.component"), "one that was not", expected);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Hosts that are added to a control plane are not in it then, those that are removed are, and others stay.

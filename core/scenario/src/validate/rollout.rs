@@ -106,22 +106,24 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
             let expected = "pods of StatefulSets: the program knows no other controllers";
             ctx.error(&format!("{path}.pods"), format!("{}, which selects pods of {}", quote(&raw.pods), other.name), expected);
         }
-        select_something(ctx, &format!("{path}.pods"), &raw.pods, &pods, &cluster.workloads);
+        let effect = "the budget limits nothing";
+        select_something(ctx, &format!("{path}.pods"), &raw.pods, &pods, &cluster.workloads, effect);
         zone_aware.budgets.push(ZoneBudget { name: raw.name.to_string(), pods, max_unavailable, admission });
     }
     cluster.zone_aware = zone_aware;
 }
 
-/// Warns of a budget that selects the pods of no workload.
+/// Warns of a selector that selects the pods of no workload, and of what comes of it.
 pub(super) fn select_something(
     ctx: &mut CheckCtx<'_>,
     path: &str,
     text: &str,
     pods: &PodSelector,
     workloads: &TiVec<WorkloadId, Workload>,
+    effect: &str,
 ) {
     if !workloads.iter().any(|workload| pods.selects(workload)) {
-        ctx.warn(path, quote(text), "labels of the pods of a workload: the budget limits nothing");
+        ctx.warn(path, quote(text), format!("labels of the pods of a workload: {effect}"));
     }
 }
 
@@ -191,6 +193,10 @@ fn zone_update(
     if raw.max_unavailable.is_zero() {
         let expected = "more than 0: otherwise it deletes no pod, and the rollout never ends";
         ctx.warn(&format!("{path}.max_unavailable"), quoted(raw.max_unavailable), expected);
+    }
+    if raw.exponential_factor > 0.0 && raw.exponential_factor < 1.0 {
+        let expected = "0, or at least 1: after its first pod it deletes no other, and the rollout never ends";
+        ctx.warn(&format!("{path}.exponential_factor"), raw.exponential_factor.to_string(), expected);
     }
     let field = format!("{path}.pause_rollout_alarm");
     let alarm = raw.pause_rollout_alarm.as_ref().and_then(|name| alarms.find(ctx, &field, name)).map(|place| place as u16);

@@ -1,28 +1,36 @@
-//! Which nodes suit a workload by their labels, in words of the file.
+//! Which nodes suit a workload by their labels and size, in words of the file.
 
 use super::workload::PlannedComponent;
 use crate::error::{one_of, quote};
 use crate::ids::NodeKey;
+use crate::kube::autoscaler::Sizing;
 use crate::kube::gardener::Pool;
 use crate::kube::labels::{NodeAffinity, Symbol};
 use crate::kube::{Component, KubeClusterSpec, MachineDeployment, NodeSpec, Workload};
 use crate::lowering::{CheckCtx, ClusterDraft};
+use crate::units::Size;
 
-/// Warns where pods would wait for ever: neither a node of the start nor one that the cluster could get suits their node affinity.
-pub(super) fn warn(
-    ctx: &mut CheckCtx<'_>,
-    of: &str,
-    component: &PlannedComponent<'_>,
-    affinity: &NodeAffinity,
-    site: &ClusterDraft,
-) {
-    let cluster = &site.cluster;
-    let is_there = cluster.nodes.iter().any(|node| affinity.admits(&node.template.labels));
-    let may_come = |deployment: &&MachineDeployment| may_grow(deployment, cluster);
-    if is_there || cluster.machine_deployments.iter().filter(may_come).any(|deployment| admits_new(affinity, deployment)) {
+/// Warns where pods would wait for ever: of the nodes of the start and those that the cluster could get, none suits their node affinity,
+/// or none of these is large enough.
+pub(super) fn warn(ctx: &mut CheckCtx<'_>, of: &str, component: &PlannedComponent<'_>, workload: &Workload, site: &ClusterDraft) {
+    let (cluster, affinity) = (&site.cluster, &workload.affinity);
+    let there = cluster.nodes.iter().filter(|node| affinity.admits(&node.template.labels)).map(|node| &node.template);
+    let may_come = |deployment: &&MachineDeployment| may_grow(deployment, cluster) && admits_new(affinity, deployment);
+    let coming = cluster.machine_deployments.iter().filter(may_come).map(|deployment| &deployment.template);
+    let mut suitable = there.chain(coming).peekable();
+    let path = component.path(of);
+    if suitable.peek().is_some() {
+        let requests = &workload.requests;
+        if !suitable.any(|template| requests.fits(&template.allocatable)) {
+            let found = format!("{} CPUs and {}", requests.cpu_milli as f64 / 1_000.0, Size(requests.memory));
+            let expected = format!(
+                "requests of a pod that fit onto an empty node that is in {} or can come: its pods find no node",
+                quote(&cluster.name)
+            );
+            ctx.warn(&path, found, expected);
+        }
         return;
     }
-    let path = component.path(of);
     match (component.node_affinity_terms(), component.pool()) {
         ([], None) => {}
         ([], Some(pool)) => {
@@ -67,8 +75,15 @@ fn is_of_pool(node: &NodeSpec, pool: usize, site: &ClusterDraft) -> bool {
 /// Whether a machine deployment can get nodes that it does not have at the start.
 fn may_grow(deployment: &MachineDeployment, cluster: &KubeClusterSpec) -> bool {
     let has = |component| cluster.components.contains(&component);
-    let by_controllers = deployment.minimum > 0 || has(Component::Autoscaler) && deployment.maximum > 0;
+    // The other strategies lend nodes to groups that have no share of the maximum.
+    let maximum = if sizing(cluster) == Sizing::Static { deployment.maximum } else { deployment.pool.maximum };
+    let by_controllers = deployment.minimum > 0 || has(Component::Autoscaler) && maximum > 0;
     deployment.added || has(Component::MachineControllerManager) && by_controllers
+}
+
+/// How the autoscaler sizes node groups.
+pub(super) fn sizing(cluster: &KubeClusterSpec) -> Sizing {
+    cluster.controllers.cluster_autoscaler.as_ref().map_or(Sizing::Static, |options| options.sizing)
 }
 
 /// Whether a node that a machine deployment gets later suits, whose host name no file can know.

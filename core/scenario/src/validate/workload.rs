@@ -293,6 +293,7 @@ impl<'a> PlannedComponent<'a> {
         let (is_set, is_deployment) = (matches!(kind, Kind::StatefulSet { .. }), kind == Kind::Deployment);
         for (field, is_given, has_it, which) in [
             ("update", raw.update.is_some(), is_set, "a StatefulSet"),
+            ("rollout", raw.rollout.is_some(), is_deployment, "a Deployment"),
             ("min_ready", raw.min_ready.is_some(), is_set || is_deployment, "a StatefulSet or Deployment"),
             ("progress_deadline", raw.progress_deadline.is_some(), is_deployment, "a Deployment"),
         ] {

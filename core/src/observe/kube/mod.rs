@@ -233,6 +233,10 @@ impl Observer for Kube {
         if let Record::Rollout(cluster, fact) = record {
             Arc::make_mut(&mut self.rollouts).rollout(at, *cluster, *fact);
         }
+        if let Record::FaultStarted(_) | Record::FaultEnded(_) = record {
+            self.service_traffic.pass(at, &self.serving, &self.scenario);
+            self.service_traffic.fault(record);
+        }
         let Record::Kube(cluster, fact) = record else { return };
         if self.rollouts.follows(*cluster, fact) {
             Arc::make_mut(&mut self.rollouts).record(at, *cluster, fact);

@@ -120,6 +120,7 @@ impl Rollouts {
 
     fn begin(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId, rollback: bool) {
         self.count(at, cluster, id);
+        let waits_for = self.waits_for(cluster, id);
         let (next, workload) = (self.rows.len(), self.workloads.get_mut(&(cluster, id)).expect("it is followed"));
         let (made, current, previous) = workload.revisions;
         workload.revisions = match rollback {
@@ -129,7 +130,7 @@ impl Rollouts {
         };
         let revision = workload.revisions.1;
         if let Some(row) = workload.row.replace(next) {
-            self.rows[row].waits_for = self.waits_for(cluster, id);
+            self.rows[row].waits_for = waits_for;
             self.rows[row].ended.get_or_insert(at);
             self.rows[row].superseded = Some(at);
         }
@@ -340,10 +341,15 @@ impl Rollouts {
     /// What a rollout that is not complete waits for, in plain words.
     fn waits_for(&self, cluster: KubeClusterId, id: WorkloadId) -> Option<String> {
         let (workload, spec) = (&self.workloads[&(cluster, id)], &self.scenario.kube.clusters[cluster]);
-        let is_rolling = matches!(spec.workloads[id].update.strategy, UpdateStrategy::RollingUpdate(_));
-        let down = if is_rolling { workload.down(id) } else { Vec::new() };
-        let pods = || (!down.is_empty()).then(|| format!("waits for {} to be ready", names(&down, spec)));
-        workload.verdict.map(str::to_owned).or_else(pods)
+        if let Some(verdict) = workload.verdict {
+            return Some(verdict.to_owned());
+        }
+        let on_delete = spec.workloads[id].update.strategy == UpdateStrategy::OnDelete;
+        if on_delete && workload.has_outdated(workload.revisions.1) {
+            return Some("waits for somebody to delete its pods (`update.on_delete`)".to_owned());
+        }
+        let down = workload.down(id);
+        (!down.is_empty()).then(|| format!("waits for {} to be ready", names(&down, spec)))
     }
 
     /// Times without quorum of all replicated stores, in order, as they stand `now`.

@@ -4,8 +4,8 @@
 //!  clients that serve x connections each --kube-proxy of the node: any of its endpoints alike--> load of each endpoint --> queues
 //! ```
 //!
-//! Rates are constant between changes of clients and endpoints, so that all of it is arithmetic. Connections are spread once for all
-//! changes of a moment.
+//! Rates are constant between changes of clients, endpoints and the network, so that all of it is arithmetic. Connections are spread once
+//! for all changes of a moment. The kube-proxy of a node that is cut off keeps the endpoints that it knew.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,18 @@ use indexmap::IndexMap;
 
 use super::rollouts::zone_of;
 use super::serving::Serving;
-use crate::ids::{KubeClusterId, ServiceId, ZoneId};
+use crate::ids::{FaultId, KubeClusterId, ServiceId, ZoneId};
 use crate::kernel::time::Time;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, NodeFact};
+use crate::kube::record::{KubeRecord, Loss, NodeFact};
 use crate::kube::rule::proxy::{Conditions, Endpoint, ProxyNode, Service, TrafficPolicy, categorize};
 use crate::kube::rule::traffic_distribution::{self, Hints};
-use crate::kube::spec::routing::ServiceTraffic;
+use crate::kube::spec::KubeClusterSpec;
 use crate::observe::cost::size;
+use crate::record::Record;
 use crate::report::{ServiceTrafficReport, ZoneFlowReport};
-use crate::scenario::Scenario;
 use crate::scenario::prices::PriceKind;
+use crate::scenario::{Fault, FaultTarget, LinkDegraded, LinkPartition, NodePartition, Place, Scenario, ZonePartition};
 
 /// Seconds of a month of 730 hours.
 const MONTH_S: f64 = 730.0 * 3_600.0;
@@ -34,15 +35,19 @@ const MONTH_S: f64 = 730.0 * 3_600.0;
 pub struct Flows {
     /// Shared with clones as long as neither changes them.
     flows: Arc<BTreeMap<(KubeClusterId, ServiceId), Flow>>,
+    /// Faults that may block a path now.
+    cuts: Vec<(FaultId, Fault)>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
     listed: BTreeMap<PodName, Load>,
+    /// Endpoints that nodes know which are cut off.
+    known: BTreeMap<NodeName, Vec<PodName>>,
     since: Time,
-    /// Clients or endpoints have changed at `since`: the rates are of before.
+    /// Clients, endpoints or the network have changed at `since`: the rates are of before.
     stale: bool,
-    /// Connections per second that find no endpoint, that find one which does not serve, and by the zones of client and endpoint.
+    /// Connections per second that find no endpoint, that find one which does not answer, and by the zones of client and endpoint.
     refused_per_s: f64,
     failed_per_s: f64,
     zones_per_s: BTreeMap<(ZoneId, ZoneId), f64>,
@@ -72,15 +77,27 @@ impl Flows {
             let followed = spec.services.iter_enumerated().filter(|(_, service)| service.traffic.is_some());
             flows.extend(followed.map(|(service, _)| ((cluster, service), Flow::default())));
         }
-        Self { flows: Arc::new(flows) }
+        Self { flows: Arc::new(flows), cuts: Vec::new() }
     }
 
     /// Takes account of the time up to `at`, before `serving` learns what happens then.
     pub fn pass(&mut self, at: Time, serving: &Serving, scenario: &Scenario) {
         if self.flows.values().any(|flow| flow.since < at) {
             for ((cluster, id), flow) in Arc::make_mut(&mut self.flows) {
-                flow.pass(at, *cluster, *id, serving, scenario);
+                flow.pass(at, *cluster, *id, &self.cuts, serving, scenario);
             }
+        }
+    }
+
+    /// Takes note of a fault that begins or ends.
+    pub fn fault(&mut self, record: &Record) {
+        match record {
+            Record::FaultStarted(active) => self.cuts.push((active.id, active.fault.clone())),
+            Record::FaultEnded(ended) => self.cuts.retain(|(id, _)| id != ended),
+            _ => return,
+        }
+        if !self.flows.is_empty() {
+            Arc::make_mut(&mut self.flows).values_mut().for_each(|flow| flow.stale = true);
         }
     }
 
@@ -110,6 +127,10 @@ impl Flows {
             match *record {
                 KubeRecord::Endpoint { pod, listed: true, .. } => drop(flow.listed.insert(pod, Load::default())),
                 KubeRecord::Endpoint { pod, listed: false, .. } => drop(flow.listed.remove(&pod)),
+                KubeRecord::Node(node, NodeFact::Lost(Some(Loss::Network))) => {
+                    flow.known.insert(node, flow.listed.keys().copied().collect());
+                }
+                KubeRecord::Node(node, NodeFact::Lost(_)) => drop(flow.known.remove(&node)),
                 _ => {}
             }
         }
@@ -119,7 +140,7 @@ impl Flows {
     pub fn rows(&self, now: Time, serving: &Serving, scenario: &Scenario) -> Vec<ServiceTrafficReport> {
         let row = |((cluster, id), flow): (&(KubeClusterId, ServiceId), &Flow)| {
             let mut flow = flow.clone();
-            flow.pass(now, *cluster, *id, serving, scenario);
+            flow.pass(now, *cluster, *id, &self.cuts, serving, scenario);
             flow.row(*cluster, *id, now, scenario)
         };
         self.flows.iter().map(row).collect()
@@ -128,14 +149,22 @@ impl Flows {
 
 impl Flow {
     /// Takes account of the time up to `now`.
-    fn pass(&mut self, now: Time, cluster: KubeClusterId, id: ServiceId, serving: &Serving, scenario: &Scenario) {
+    fn pass(
+        &mut self,
+        now: Time,
+        cluster: KubeClusterId,
+        id: ServiceId,
+        cuts: &[(FaultId, Fault)],
+        serving: &Serving,
+        scenario: &Scenario,
+    ) {
         let passed_s = now.since(std::mem::replace(&mut self.since, now)).as_nanos() as f64 / 1e9;
         if passed_s <= 0.0 {
             return;
         }
         let traffic = scenario.kube.clusters[cluster].services[id].traffic.as_ref().expect("it is followed because it has some");
         if std::mem::take(&mut self.stale) {
-            self.spread(cluster, id, traffic, serving, scenario);
+            self.spread(cluster, id, cuts, serving, scenario);
         }
         self.greatest_load = self.greatest_load.max(self.load);
         self.refused += self.refused_per_s * passed_s;
@@ -158,26 +187,28 @@ impl Flow {
         &mut self,
         cluster: KubeClusterId,
         id: ServiceId,
-        traffic: &ServiceTraffic,
+        cuts: &[(FaultId, Fault)],
         serving: &Serving,
         scenario: &Scenario,
     ) {
         let spec = &scenario.kube.clusters[cluster];
         let service = &spec.services[id];
+        let traffic = service.traffic.as_ref().expect("it is followed because it has some");
         let zone = |node| zone_of(node, spec, scenario);
-        // An endpoint whose pod has no node any more is reached nowhere.
-        let places: Vec<(PodName, NodeName)> =
-            self.listed.keys().filter_map(|pod| Some((*pod, serving.node_of(cluster, *pod)?))).collect();
-        let endpoint = |(_, node): &(PodName, NodeName)| Endpoint {
-            conditions: Conditions { ready: true, serving: true, terminating: false },
-            local: false,
-            zone_hints: hints(service.distribution, *node, zone(*node)).zones,
-            node_hints: hints(service.distribution, *node, zone(*node)).nodes,
+        let endpoint = |pod: PodName| {
+            // An endpoint whose pod has no node any more is reached nowhere.
+            let node = serving.node_of(cluster, pod)?;
+            let hints = hints(service.distribution, node, zone(node));
+            let conditions = Conditions { ready: true, serving: true, terminating: false };
+            Some((pod, node, Endpoint { conditions, local: false, zone_hints: hints.zones, node_hints: hints.nodes }))
         };
-        let mut endpoints: Vec<Endpoint<ZoneId, NodeName>> = places.iter().map(endpoint).collect();
+        let places = |pods: &mut dyn Iterator<Item = PodName>| -> (Vec<_>, Vec<_>) {
+            pods.filter_map(endpoint).map(|(pod, node, endpoint)| ((pod, node), endpoint)).unzip()
+        };
+        let mut listed = places(&mut self.listed.keys().copied());
         let clients = spec.workloads.iter_enumerated().filter(|(_, workload)| traffic.clients.selects(workload));
         let mut per_node: BTreeMap<NodeName, u32> = BTreeMap::new();
-        for (_, node) in clients.flat_map(|(workload, _)| serving.serving_pods(cluster, workload)) {
+        for node in clients.flat_map(|(workload, _)| serving.nodes_of_running(cluster, workload)) {
             *per_node.entry(node).or_default() += 1;
         }
         self.listed.values_mut().for_each(|load| load.per_s = 0.0);
@@ -185,9 +216,11 @@ impl Flow {
         let mut all = 0.0;
         for (node, count) in per_node {
             let opened = f64::from(count) * traffic.per_s;
-            endpoints.iter_mut().zip(&places).for_each(|(endpoint, (_, own))| endpoint.local = *own == node);
+            let mut known = self.known.get(&node).map(|pods| places(&mut pods.iter().copied()));
+            let (places, endpoints) = known.as_mut().unwrap_or(&mut listed);
+            endpoints.iter_mut().zip(&*places).for_each(|(endpoint, (_, own))| endpoint.local = *own == node);
             let proxy = ProxyNode { node, zone: Some(zone(node)), prefers_same_node: true };
-            let used = categorize(&proxy, Service { internal: service.policy, external: None }, &endpoints);
+            let used = categorize(&proxy, Service { internal: service.policy, external: None }, endpoints);
             let used = if service.policy == TrafficPolicy::Local { used.local } else { used.cluster }.unwrap_or_default();
             if used.is_empty() {
                 self.refused_per_s += opened;
@@ -197,15 +230,18 @@ impl Flow {
             let share = opened / used.len() as f64;
             for place in used {
                 let (pod, to) = places[place];
-                if !serving.serves(cluster, pod) {
+                let is_cut = |(_, fault): &(FaultId, Fault)| cuts_off(fault, node, to, spec, scenario);
+                if !serving.runs(cluster, pod) || cuts.iter().any(is_cut) {
                     self.failed_per_s += share;
                     continue;
                 }
                 *self.zones_per_s.entry((zone(node), zone(to))).or_default() += share;
-                self.listed.get_mut(&pod).expect("it is listed").per_s += share;
+                if let Some(load) = self.listed.get_mut(&pod) {
+                    load.per_s += share;
+                }
             }
         }
-        let even = all / places.len().max(1) as f64;
+        let even = all / listed.0.len().max(1) as f64;
         let greatest = self.listed.values().map(|load| load.per_s).fold(0.0, f64::max);
         self.load = if even > 0.0 { greatest / even } else { 0.0 };
     }
@@ -257,4 +293,26 @@ fn hints(
     let none = Hints { zones: Vec::new(), nodes: Vec::new() };
     let endpoint = traffic_distribution::Endpoint { node: Some(node), zone: Some(zone), ready: true, hints: none };
     traffic_distribution::hints(distribution, &endpoint)
+}
+
+/// Whether a fault keeps packets from passing between two nodes, there or back: a connection needs both.
+fn cuts_off(fault: &Fault, a: NodeName, b: NodeName, spec: &KubeClusterSpec, scenario: &Scenario) -> bool {
+    let zone = |node| zone_of(node, spec, scenario);
+    let is_at = |node: NodeName, place: Place| match place {
+        Place::Zone(of) => zone(node) == of,
+        Place::Node(of) => matches!(node, NodeName::Given(key) if spec.nodes[key].node == of),
+    };
+    let joins = |one: Place, other: Place| is_at(a, one) && is_at(b, other) || is_at(a, other) && is_at(b, one);
+    a != b
+        && match *fault {
+            Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(of), .. }) => (zone(a) == of) != (zone(b) == of),
+            Fault::NodePartition(NodePartition { node: FaultTarget::Named(of), .. }) => {
+                [a, b].iter().any(|node| is_at(*node, Place::Node(of)))
+            }
+            Fault::LinkPartition(LinkPartition { a: one, b: other }) => joins(one, other),
+            Fault::LinkDegraded(LinkDegraded { a: one, b: other, change }) => {
+                change.loss >= 1.0 && joins(Place::Zone(one), Place::Zone(other))
+            }
+            _ => false,
+        }
 }

@@ -1,4 +1,5 @@
-//! Which pods serve, in truth: ready as their API has it, on a node that is neither without power nor cut off.
+//! Which pods serve, in truth: ready as their API has it, on a node that is neither without power nor cut off. Pods on a node that is cut
+//! off run on for each other, whatever their API says of them meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,8 @@ pub struct Serving {
 struct Pod {
     node: Option<NodeName>,
     ready: bool,
+    /// Whether it was ready when its API last heard of it.
+    runs: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -72,9 +75,13 @@ impl Serving {
 
     fn change(&mut self, at: Time, cluster: KubeClusterId, name: PodName, change: impl FnOnce(&mut Pod)) {
         let Some(pod) = self.pods.get_mut(&(cluster, name)) else { return };
-        let lost = pod.node.and_then(|node| self.nodes.get(&(cluster, node))).is_some_and(|node| node.lost.is_some());
+        let why = pod.node.and_then(|node| self.nodes.get(&(cluster, node))?.lost);
+        let lost = why.is_some();
         let before = pod.ready && !lost;
         change(pod);
+        if why != Some(Loss::Network) {
+            pod.runs = pod.ready;
+        }
         if self.standby.contains(&(cluster, name)) {
             return;
         }
@@ -96,13 +103,13 @@ impl Serving {
         pods.map(move |name| (*name, self.pods.get(&(cluster, *name)).is_some_and(|pod| pod.ready)))
     }
 
-    /// The pods of a workload that serve, and the node of each.
-    pub fn serving_pods(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = (PodName, NodeName)> {
+    /// The nodes of a workload's pods that run, one for each pod.
+    pub fn nodes_of_running(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = NodeName> {
         // The first name there is.
         let first = PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
         let all = self.pods.range((cluster, first)..);
         let all = all.take_while(move |((of, name), _)| *of == cluster && name.workload == workload);
-        all.filter_map(move |((_, name), pod)| Some((*name, pod.node.filter(|_| self.serves(cluster, *name))?)))
+        all.filter_map(move |((_, name), pod)| pod.node.filter(|_| self.runs(cluster, *name)))
     }
 
     /// The node of a pod.
@@ -114,6 +121,12 @@ impl Serving {
     pub fn serves(&self, cluster: KubeClusterId, name: PodName) -> bool {
         let lost = |node| self.nodes.get(&(cluster, node)).is_some_and(|node| node.lost.is_some());
         self.pods.get(&(cluster, name)).is_some_and(|pod| pod.ready && pod.node.is_some_and(|node| !lost(node)))
+    }
+
+    /// Whether a pod answers those that reach its node.
+    pub fn runs(&self, cluster: KubeClusterId, name: PodName) -> bool {
+        let has_power = |node| self.nodes.get(&(cluster, node)).is_none_or(|node| node.lost != Some(Loss::Power));
+        self.pods.get(&(cluster, name)).is_some_and(|pod| pod.runs && pod.node.is_some_and(has_power))
     }
 
     /// Time until `now` in which no pod of a workload served, from when the first one did.

@@ -83,7 +83,7 @@ pub(super) struct Loss {
 pub(super) struct Available {
     /// When the last of them became so.
     pub(super) last: Option<Time>,
-    /// They are all the pods that there are, and as many as are wanted.
+    /// They are all the pods that are not terminating, and as many as are wanted.
     pub(super) are_all: bool,
 }
 
@@ -166,7 +166,13 @@ impl Workload {
         let of = self.pods.values().filter(|pod| pod.revision == revision && pod.is_up());
         let times = of.filter_map(|pod| Some(pod.ready? + update.min_ready)).filter(|at| *at <= by);
         let (count, last) = times.fold((0, None), |(count, last), at| (count + 1, last.max(Some(at))));
-        Available { last, are_all: count == self.pods.len() && count == self.replicas as usize }
+        let active = self.pods.values().filter(|pod| !pod.terminating).count();
+        Available { last, are_all: count == active && count == self.replicas as usize }
+    }
+
+    /// Whether a pod that stays is of another revision.
+    pub(super) fn has_outdated(&self, revision: u32) -> bool {
+        self.pods.values().any(|pod| !pod.terminating && pod.revision != revision)
     }
 
     /// Its pods that serve.

@@ -99,7 +99,7 @@ fn a_scan_says_why_a_group_grows_or_does_not() {
     }
 }
 
-/// Machines that did not join in time, and nodes that are unready, stop a scan for reasons of their own.
+/// Machines that did not join in time or that the cloud is out of stock of, and nodes that are unready, stop a scan for reasons of their own.
 #[test]
 fn a_scan_says_why_it_does_nothing_at_all() {
     let choices = |scenario: &Scenario| {
@@ -109,17 +109,39 @@ fn a_scan_says_why_it_does_nothing_at_all() {
         };
         facts(&run(scenario, 1)).into_iter().filter_map(choice).collect::<Vec<_>>()
     };
-    let (unready, back) = (GroupChoice::Suspended, GroupChoice::TakesBack);
+    let reasons = [GroupChoice::Suspended, GroupChoice::TakesBack, GroupChoice::OutOfStock];
+    let found = |scenario: &Scenario| -> Vec<GroupChoice> {
+        let found = choices(scenario);
+        reasons.into_iter().filter(|reason| found.contains(reason)).collect()
+    };
     let power = |zone| Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(zone))));
     let mut lost = broken(broken(pool([3, 3, 3], 12, 9, lax(NodeCount::Materialized)), 100, None, power(0)), 100, None, power(1));
     // Long before machines that were asked for are late.
     lost.duration = secs(600);
-    let found = choices(&lost);
-    assert!(found.contains(&unready) && !found.contains(&back), "{found:?}");
+    assert_eq!(found(&lost), [GroupChoice::Suspended]);
     let alike = pool([1, 1, 1], 6, 4, lax(NodeCount::Materialized));
-    let missing = (0..3).fold(alike, |scenario, zone| broken(scenario, 0, None, out_of_stock(zone)));
-    let found = choices(&missing);
-    assert!(found.contains(&back) && !found.contains(&unready), "{found:?}");
+    let mut missing = (0..3).fold(alike, |scenario, zone| broken(scenario, 0, None, out_of_stock(zone)));
+    assert_eq!(found(&missing), [GroupChoice::OutOfStock]);
+    missing.duration = secs(3_600);
+    missing.kube.clusters[KUBE_CLUSTER].controllers.cluster_autoscaler =
+        Some(ClusterAutoscaler { exhausted_at_once: false, ..lax(NodeCount::Materialized) });
+    assert_eq!(found(&missing), [GroupChoice::TakesBack]);
+}
+
+/// The group that the expander draws is chosen also where all nodes go to groups that are alike.
+#[test]
+fn the_chosen_group_is_told_where_a_similar_group_grows_in_its_place() {
+    let mut elsewhere = 0;
+    for seed in 0..8 {
+        let seen = run(&pool([2, 1, 1], 6, 5, lax(NodeCount::Materialized)), seed);
+        let chosen = facts(&seen).into_iter().find_map(|(_, group, fact)| match fact {
+            NodeGroupFact::Scanned(NodeGroupScan { choice: GroupChoice::Chosen, .. }) => Some(group),
+            _ => None,
+        });
+        let chosen = chosen.unwrap_or_else(|| panic!("seed {seed}: a group is chosen"));
+        elsewhere += u32::from(scaled(&seen).iter().all(|(_, group, _)| *group != chosen));
+    }
+    assert!(elsewhere > 0, "each chosen group grew itself");
 }
 
 #[test]

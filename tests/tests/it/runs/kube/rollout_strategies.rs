@@ -225,6 +225,26 @@ fn a_rollout_behind_a_pod_that_is_never_ready_says_so() {
 
 /// Whoever takes the majority away, and whether there ever was a rollout or not.
 #[test]
+fn a_rollout_whose_pods_nobody_deletes_says_so() {
+    let report = rolled(json!({"update": {"on_delete": true}}), json!({}), &[operation("10m", "roll_component")], json!([]));
+    for rollout in &report.rollouts {
+        let why = rollout.waits_for.as_deref();
+        assert_eq!((rollout.completed, why), (false, Some("waits for somebody to delete its pods (`update.on_delete`)")));
+    }
+    assert_eq!(report.rollouts.len(), 2);
+}
+
+/// `DeploymentComplete` asks for `status.replicas`, which leaves pods out that are terminating.
+#[test]
+fn a_rollout_of_a_deployment_does_not_wait_for_the_last_pod_to_end() {
+    let deployment = json!({"kind": "deployment", "rollout": {"max_surge": 1, "max_unavailable": 0}, "stop": "25s"});
+    let report = rolled(deployment, json!({}), &[], json!([]));
+    let rollout = &report.rollouts[0];
+    let last = batches(rollout).pop().expect("pods are replaced");
+    assert!(rollout.completed && (rollout.duration_s - last).abs() < 0.1, "{} s, the last after {last} s", rollout.duration_s);
+}
+
+#[test]
 fn a_loss_of_quorum_outside_a_rollout_is_told() {
     let drain = |node: &str| json!({"at": "20m", "drain_node": {"cluster": "c", "node": node}});
     let drains = ["za-1", "za-2", "zb-1", "zb-2"].map(drain);

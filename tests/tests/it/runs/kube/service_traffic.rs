@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use zonefall_core::report::ServiceTrafficReport;
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::text::dollars;
 use zonefall_core::simulate;
 
 fn story() -> Value {
@@ -31,6 +32,14 @@ fn connections_to_endpoints_that_a_service_still_lists_fail() {
     assert!(row("even-zone").0.failed.abs() < f64::EPSILON);
 }
 
+#[test]
+fn the_month_tells_of_services() {
+    let report = simulate(Scenario::from_json(&story().to_string()).expect("a scenario"), 1);
+    let sum: f64 = report.service_traffic.iter().map(|row| row.usd_per_month["aws"]).sum();
+    let (month, expected) = (report.month(), format!(" Traffic of Services between zones adds {} (aws), ", dollars(sum)));
+    assert!(month.as_ref().is_some_and(|month| month.contains(&expected)), "{month:?}");
+}
+
 /// US dollars in a month of 730 h for connections of 10 KiB that leave their zone: AWS charges 0.01 for a GB on each side, GCP 0.01 for a
 /// GiB that leaves, Azure nothing.
 fn by_hand(crossing_per_s: f64) -> [(&'static str, f64); 3] {
@@ -47,7 +56,7 @@ fn costs(traffic: &ServiceTrafficReport, crossing_per_s: f64) {
 }
 
 /// Clients and endpoints by zone: six clients open 10 connections/s each, and six pods serve them.
-fn is_charged(clients: [u32; 3], endpoints: [u32; 3]) {
+fn by_zone(clients: [u32; 3], endpoints: [u32; 3]) -> Value {
     let mut file = story();
     file["expect"] = json!([]);
     let workload = |tier: &str, zone: usize, replicas: u32| {
@@ -63,6 +72,52 @@ fn is_charged(clients: [u32; 3], endpoints: [u32; 3]) {
         service["pods"] = json!("tier=servers");
         service["traffic"]["clients"] = json!("tier=clients");
     }
+    file
+}
+
+/// The connections of `uneven`, of clients and endpoints that are even.
+fn with_faults(faults: Value) -> ServiceTrafficReport {
+    let mut file = by_zone([2, 2, 2], [2, 2, 2]);
+    file["faults"] = faults;
+    let report = simulate(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), 1);
+    report.service_traffic.into_iter().find(|row| row.service == "uneven").expect("it has clients")
+}
+
+fn is_close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6 * expected, "{found} of {expected}");
+}
+
+#[test]
+fn connections_fail_where_the_network_blocks_the_path_to_their_endpoint() {
+    let opened = with_faults(json!([])).connections;
+    for (fault, failed_per_s) in [
+        // 20 connections/s of each zone, a third of them for the other.
+        (json!({"kind": "link_partition", "between": ["za", "zb"]}), 40.0 / 3.0),
+        (json!({"kind": "link_degraded", "between": ["za", "zb"], "loss": 1}), 40.0 / 3.0),
+        // A third of those of two zones, and two thirds of those of the one that is cut off: its clients go on, too.
+        (json!({"kind": "zone_partition", "zone": "zb"}), 80.0 / 3.0),
+        (json!({"kind": "zone_partition", "zone": "zb", "direction": "out"}), 80.0 / 3.0),
+    ] {
+        let mut fault = fault;
+        (fault["at"], fault["for"]) = (json!("10m"), json!("30s"));
+        let traffic = with_faults(json!([fault]));
+        is_close(traffic.failed, failed_per_s * 30.0);
+        is_close(traffic.connections, opened);
+    }
+}
+
+/// The kube-proxies of a zone that is cut off for long are not told which endpoints the API lists without it.
+#[test]
+fn clients_of_a_zone_that_is_cut_off_use_the_endpoints_beside_them() {
+    let traffic = with_faults(json!([{"kind": "zone_partition", "zone": "zb", "at": "10m", "for": "50m"}]));
+    let of =
+        |from: &str, to: &str| traffic.zones.iter().find(|flow| flow.from == from && flow.to == to).expect("a flow").connections;
+    // 50 min more than to the other zones.
+    is_close(of("zb", "zb") - of("zb", "za"), 20.0 / 3.0 * 3_000.0);
+}
+
+fn is_charged(clients: [u32; 3], endpoints: [u32; 3]) {
+    let file = by_zone(clients, endpoints);
     let report = simulate(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")), 1);
     let row = |name: &str| report.service_traffic.iter().find(|row| row.service == name).expect("it has clients");
     let pairs = || clients.into_iter().zip(endpoints).map(|(clients, own)| (10.0 * f64::from(clients), f64::from(own), own > 0));
