@@ -88,6 +88,8 @@ impl KubeRecord {
                     NodeFact::Removed => format!("{name} is deleted"),
                     NodeFact::Cordoned => format!("{name} is cordoned"),
                     NodeFact::ScaleDown(verdict) => format!("scale-down of {name}: {}", verdict.describe()),
+                    NodeFact::ToBeDeleted => format!("{name} is tainted as to be deleted by the cluster autoscaler"),
+                    NodeFact::Kept(why) => format!("{name} is not deleted, and its taint is removed: {}", why.describe()),
                 }
             }
             Self::Zone(zone, state) => {
