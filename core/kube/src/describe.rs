@@ -222,12 +222,13 @@ impl Reason {
         }
     }
 
-    /// The same as kube-scheduler has it after a number of nodes (the plugins' `ErrReason`; of resources it names the one that is short).
+    /// The same as kube-scheduler has it after a number of nodes (the plugins' `ErrReason`; of resources it names those that are
+    /// short: [`Refusal`](crate::reasons::Refusal)).
     pub const fn event(self) -> &'static str {
         match self {
             Self::Taints => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
-            Self::Resources => "Insufficient cpu, memory or pods",
+            Self::Resources => "Insufficient resources",
             Self::VolumeLimit => "node(s) exceed max volume count",
             Self::VolumeZone | Self::NoNodesInVolumeZone => "node(s) had no available volume zone",
             Self::Spread => "node(s) didn't match pod topology spread constraints",
