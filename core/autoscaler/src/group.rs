@@ -1,9 +1,10 @@
 //! Node groups as a scan finds them: one for each machine deployment.
 
+use zonefall_kube::machine::Phase;
 use zonefall_kube::rule::labels::Symbol;
 use zonefall_kube::spec::{KubeClusterSpec, MachineDeployment, Resources};
 use zonefall_kube::store::Store;
-use zonefall_scenario::ids::{MachineDeploymentId, TiVec};
+use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiVec};
 use zonefall_scenario::kube::autoscaler::{ClusterAutoscaler, NodeCount, Sizing};
 
 use crate::similar::{Comparator, IGNORED, Quantities, Ratios, ResourceKind, SampleNode};
@@ -38,6 +39,12 @@ pub fn read(options: &ClusterAutoscaler, spec: &KubeClusterSpec, store: &Store) 
 fn launched(id: MachineDeploymentId, store: &Store) -> u32 {
     let joined = |node| store.get_node(node).is_some();
     store.machines.of(id).filter(|(_, machine)| machine.node().is_some_and(joined)).count() as u32
+}
+
+/// A machine of some group brought a node, and nobody has given it up.
+pub fn is_kept(key: NodeKey, store: &Store) -> bool {
+    let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
+    machine.is_some_and(|machine| matches!(machine.phase, Phase::Running | Phase::Unknown) && !machine.surplus)
 }
 
 /// Limits of all groups, from the nodes of each that count. Where targets count, no group gets more than the pool has left: the

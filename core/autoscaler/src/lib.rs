@@ -11,6 +11,7 @@
 
 pub mod backoff;
 pub mod balance;
+pub mod deletion;
 pub mod drainability;
 pub mod estimate;
 pub mod expander;
@@ -23,6 +24,7 @@ pub mod sizing;
 pub mod unregistered;
 
 use backoff::Backoff;
+use deletion::Deletions;
 use estimate::{unschedulable_pods, upcoming};
 use group::NodeGroup;
 use quota::Quota;
@@ -79,6 +81,7 @@ pub struct Autoscaler {
     /// What it last recorded of each group.
     recorded: TiVec<MachineDeploymentId, Option<NodeGroupScan>>,
     scale_down: ScaleDown,
+    deletions: Deletions,
     scale_ups: u64,
     /// Something has changed since its last scan, and when that was.
     changed: bool,
@@ -108,6 +111,7 @@ impl Autoscaler {
             priorities: priorities.into(),
             recorded: vec![None; groups].into(),
             scale_down: ScaleDown::default(),
+            deletions: Deletions::default(),
             scale_ups: 0,
             changed: true,
             notified: true,
@@ -125,6 +129,7 @@ impl Autoscaler {
             return;
         }
         (self.changed, self.scanned) = (false, ctx.now);
+        self.deletions.clean_up(store, ctx);
         let options = options(ctx).cloned().unwrap_or_else(without_options);
         let groups = group::read(&options, ctx.spec, store);
         self.unregistered.observe(store, ctx.now);
@@ -164,16 +169,15 @@ impl Autoscaler {
         ctx: &mut ClusterCtx<'_>,
     ) {
         let before = self.scale_down.verdicts().clone();
-        let gone = self.scale_down.scan(options, groups, store, ctx);
+        let gone = self.scale_down.scan(options, groups, &self.deletions, store, ctx);
         for (node, verdict) in self.scale_down.verdicts() {
             if before.get(node) != Some(verdict) {
                 let name = store.get_node(*node).expect("it was found").name;
                 ctx.record(KubeRecord::Node(name, NodeFact::ScaleDown(*verdict)));
             }
         }
-        for (machine, group) in gone {
-            store.machines.get_mut(machine).surplus = true;
-            store.machines.scale(group, store.machines.desired(group) - 1, ctx);
+        for (node, group, drains) in gone {
+            self.deletions.begin(node, group, drains, store, ctx);
         }
     }
 
@@ -362,7 +366,7 @@ impl Autoscaler {
 }
 
 /// Its options, where the scenario has any.
-fn options<'a>(ctx: &'a ClusterCtx<'_>) -> Option<&'a ClusterAutoscaler> {
+fn options<'a>(ctx: &ClusterCtx<'a>) -> Option<&'a ClusterAutoscaler> {
     ctx.spec.controllers.cluster_autoscaler.as_ref()
 }
 
@@ -434,23 +438,37 @@ impl Controller for Autoscaler {
         self.unregistered.forget();
         self.exhausted.clear();
         self.scale_down.forget();
+        self.deletions.forget();
         (self.changed, self.notified, self.scanned) = (true, true, ctx.now);
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
-        self.scan(due.generation, &mut state.store, ctx);
+        let store = &mut state.store;
+        if due.key.0 != deletion::DUE {
+            return self.scan(due.generation, store, ctx);
+        }
+        if let Some(all @ ClusterAutoscaler { scale_down: Some(options), .. }) = options(ctx) {
+            let groups = group::read(all, ctx.spec, store);
+            self.deletions.act(due.generation, options, &groups, store, ctx);
+        }
     }
 
     fn arm(&mut self, is_active: bool, state: &State, ctx: &mut ClusterCtx<'_>) {
         self.arm_scans(is_active, &state.store, ctx);
+        self.deletions.arm(is_active, ctx);
     }
 
     fn describe_work(&self, _queue: u8) -> &'static str {
         "the cluster autoscaler observes changes of pods, nodes and machines"
     }
 
-    fn describe_due(&self, _due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
-        "the cluster autoscaler looks for unschedulable pods".to_owned()
+    fn describe_due(&self, due: &Due, _spec: &KubeClusterSpec, _scenario: &Scenario) -> String {
+        let text = if due.key.0 == deletion::DUE {
+            "the cluster autoscaler goes on with a node that it deletes"
+        } else {
+            "the cluster autoscaler looks for unschedulable pods"
+        };
+        text.to_owned()
     }
 
     fn boxed(&self) -> Box<dyn Controller> {

@@ -1,8 +1,8 @@
-//! Nodes that the cluster can do without (`core/scaledown`: `eligibility`, `planner`, `unneeded`, `budgets`, `actuation`).
+//! Nodes that the cluster can do without (`core/scaledown`: `eligibility`, `planner`, `unneeded`, `budgets`).
 //!
 //! ```text
 //!  little is requested of a node, its pods may go, budgets allow that, and they fit elsewhere --for as long as `unneeded_time`-->
-//!      its group is above its minimum --> its machine goes, with a drain
+//!      its group is above its minimum --> it is drained, and then its machine goes (`deletion.rs`)
 //! ```
 //!
 //! Empty nodes go first, and several together; of others as many at a time as may be drained. None goes for `delay_after_add` after a scale-up.
@@ -15,15 +15,16 @@ use zonefall_kube::controller::disruption::RemainingBudgets;
 use zonefall_kube::controller::drain::leaving;
 use zonefall_kube::controller::placement::{Assumed, Demand, Firsts};
 use zonefall_kube::ctx::ClusterCtx;
-use zonefall_kube::machine::{MachineId, Phase};
+use zonefall_kube::machine::Phase;
 use zonefall_kube::record::{Ready, ScaleDownVerdict};
 use zonefall_kube::spec::Resources;
 use zonefall_kube::store::{Node, Store};
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId, TiVec};
 use zonefall_scenario::kube::autoscaler::ScaleDownOptions;
 
+use crate::deletion::Deletions;
 use crate::drainability::{blocker, spent};
-use crate::group::NodeGroup;
+use crate::group::{NodeGroup, is_kept};
 
 /// Nodes that are not needed, and since when.
 #[derive(Clone, Debug, Default)]
@@ -62,15 +63,16 @@ impl ScaleDown {
         &self.verdicts
     }
 
-    /// Looks at all nodes; machines that go, with their groups.
+    /// Looks at all nodes; those that go, with their groups, and whether they have pods.
     pub fn scan(
         &mut self,
         options: &ScaleDownOptions,
         groups: &TiVec<MachineDeploymentId, NodeGroup>,
+        deletions: &Deletions,
         store: &Store,
         ctx: &ClusterCtx<'_>,
-    ) -> Vec<(MachineId, MachineDeploymentId)> {
-        self.update(options, store, ctx);
+    ) -> Vec<(NodeKey, MachineDeploymentId, bool)> {
+        self.update(options, deletions, store, ctx);
         self.blocked = false;
         if self.waits_until(options).is_some_and(|until| ctx.now < until) {
             return Vec::new();
@@ -79,18 +81,18 @@ impl ScaleDown {
         let has_pods = |node: NodeKey| leaving(node, store, ctx).next().is_some();
         let mut due: Vec<NodeKey> = due.map(|(node, _)| *node).collect();
         due.sort_by_key(|node| has_pods(*node));
-        let mut spare: TiVec<MachineDeploymentId, u32> =
-            groups.iter().map(|group| group.target.saturating_sub(group.limits.minimum)).collect();
-        // Of nodes that went before, those that still have pods count: upstream's deletion of an empty one is over once the cloud has been asked.
-        let mut drains = draining(store).filter(|node| has_pods(*node)).count() as u32;
-        let mut deletions = drains;
+        let mut spare: TiVec<MachineDeploymentId, u32> = groups
+            .iter_enumerated()
+            .map(|(id, group)| group.target.saturating_sub(group.limits.minimum + deletions.of(id)))
+            .collect();
+        let (mut drains, mut all) = (deletions.drains(), deletions.count());
         let (mut gone, mut budgets) = (Vec::new(), RemainingBudgets::default());
         for node in due {
-            let machine = store.machines.of_node(node).and_then(|id| Some((id, store.machines.get(id)?.name.deployment)));
-            let Some((machine, group)) = machine else { continue };
+            let machine = store.machines.of_node(node).and_then(|id| store.machines.get(id));
+            let Some(group) = machine.map(|machine| machine.name.deployment) else { continue };
             let pods: Vec<_> = leaving(node, store, ctx).collect();
             let is_empty = pods.is_empty();
-            let full = deletions >= options.max_scale_down_parallelism
+            let full = all >= options.max_scale_down_parallelism
                 || is_empty && gone.len() >= options.max_empty_bulk_delete as usize
                 || !is_empty && drains >= options.max_drain_parallelism;
             self.blocked |= full;
@@ -108,22 +110,23 @@ impl ScaleDown {
             for pod in &pods {
                 budgets.take(*pod, store, ctx);
             }
-            deletions += 1;
+            all += 1;
             drains += u32::from(!is_empty);
             spare[group] -= 1;
             self.unneeded.remove(&node);
             self.verdicts.remove(&node);
-            gone.push((machine, group));
+            gone.push((node, group, !is_empty));
         }
         gone
     }
 
     /// Which nodes are not needed: their pods, and those that other such nodes leave to them, fit on others.
-    fn update(&mut self, options: &ScaleDownOptions, store: &Store, ctx: &ClusterCtx<'_>) {
+    fn update(&mut self, options: &ScaleDownOptions, deletions: &Deletions, store: &Store, ctx: &ClusterCtx<'_>) {
         let (mut assumed, mut budgets) = (Assumed::default(), RemainingBudgets::default());
         let mut unneeded = BTreeMap::new();
         let mut received: BTreeMap<NodeKey, Vec<Demand>> = BTreeMap::new();
-        let gone: BTreeSet<NodeKey> = draining(store).collect();
+        let has_gone = |key: &NodeKey| deletions.contains(*key) || has_machine_given_up(*key, store);
+        let gone: BTreeSet<NodeKey> = store.nodes().map(|(key, _)| key).filter(has_gone).collect();
         // Pods of nodes that are being deleted need room, too.
         let mut firsts = Firsts::default();
         for key in &gone {
@@ -133,7 +136,7 @@ impl ScaleDown {
         }
         self.verdicts.clear();
         let mut candidates = Vec::new();
-        for (key, node) in store.nodes().filter(|(key, _)| is_kept(*key, store)) {
+        for (key, node) in store.nodes().filter(|(key, _)| is_kept(*key, store) && !deletions.contains(*key)) {
             match ineligible(key, node, options, store, ctx) {
                 Some(verdict) => drop(self.verdicts.insert(key, verdict)),
                 None => candidates.push(key),
@@ -182,25 +185,16 @@ impl ScaleDown {
     }
 }
 
-/// Nodes whose machines were given up, or are being deleted.
-fn draining(store: &Store) -> impl Iterator<Item = NodeKey> {
-    let goes = |key: &NodeKey| {
-        let machine = store.machines.of_node(*key).and_then(|id| store.machines.get(id));
-        machine.is_some_and(|machine| machine.surplus || machine.phase == Phase::Terminating)
-    };
-    store.nodes().map(|(key, _)| key).filter(goes)
+/// Whether the machine of a node was given up, or is being deleted.
+fn has_machine_given_up(key: NodeKey, store: &Store) -> bool {
+    let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
+    machine.is_some_and(|machine| machine.surplus || machine.phase == Phase::Terminating)
 }
 
 /// What the pods of a node demand that are to leave it and have not been asked to end.
 fn demands(key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Demand> {
     let staying = leaving(key, store, ctx).filter_map(|pod| store.pod(pod)).filter(|pod| !pod.terminating);
     staying.map(|pod| Demand::of(pod, store)).collect()
-}
-
-/// A machine of some group brought a node, and nobody has given it up.
-fn is_kept(key: NodeKey, store: &Store) -> bool {
-    let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
-    machine.is_some_and(|machine| matches!(machine.phase, Phase::Running | Phase::Unknown) && !machine.surplus)
 }
 
 /// Why a node stays, whatever its pods are; `None`: little is requested of it, and it is well.

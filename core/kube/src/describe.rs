@@ -88,6 +88,8 @@ impl KubeRecord {
                     NodeFact::Removed => format!("{name} is deleted"),
                     NodeFact::Cordoned => format!("{name} is cordoned"),
                     NodeFact::ScaleDown(verdict) => format!("scale-down of {name}: {}", verdict.describe()),
+                    NodeFact::ToBeDeleted => format!("{name} is tainted as to be deleted by the cluster autoscaler"),
+                    NodeFact::Kept(why) => format!("{name} is not deleted, and its taint is removed: {}", why.describe()),
                 }
             }
             Self::Zone(zone, state) => {
@@ -220,12 +222,13 @@ impl Reason {
         }
     }
 
-    /// The same as kube-scheduler has it after a number of nodes (the plugins' `ErrReason`; of resources it names the one that is short).
+    /// The same as kube-scheduler has it after a number of nodes (the plugins' `ErrReason`; of resources it names those that are
+    /// short: [`Refusal`](crate::reasons::Refusal)).
     pub const fn event(self) -> &'static str {
         match self {
             Self::Taints => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
-            Self::Resources => "Insufficient cpu, memory or pods",
+            Self::Resources => "Insufficient resources",
             Self::VolumeLimit => "node(s) exceed max volume count",
             Self::VolumeZone | Self::NoNodesInVolumeZone => "node(s) had no available volume zone",
             Self::Spread => "node(s) didn't match pod topology spread constraints",

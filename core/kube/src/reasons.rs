@@ -3,11 +3,43 @@
 use std::fmt;
 
 use crate::record::Reason;
+use crate::spec::Resources;
 
-/// How many nodes each filter refuses, each node by the first that it fails.
+/// What a node has too little of, in the order in which kube-scheduler looks (`fitsRequest` in `noderesources/fit.go`), in its words.
+const SHORT: [&str; 3] = ["Too many pods", "Insufficient cpu", "Insufficient memory"];
+
+/// Why a node does not suit a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The first filter that it fails.
+    reason: Reason,
+    /// Of resources, which of [`SHORT`] it lacks.
+    short: [bool; SHORT.len()],
+}
+
+impl Refusal {
+    /// That of a node of which as much would be requested with the pod; `None`: the pod fits.
+    pub fn of_resources(requested: &Resources, allocatable: &Resources) -> Option<Self> {
+        let short = [
+            requested.pods > allocatable.pods,
+            requested.cpu_milli > allocatable.cpu_milli,
+            requested.memory > allocatable.memory,
+        ];
+        short.contains(&true).then_some(Self { reason: Reason::Resources, short })
+    }
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Self {
+        Self { reason, short: Default::default() }
+    }
+}
+
+/// How many nodes each filter refuses, each node by the first that it fails; of resources also how many lack each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reasons {
     counts: [u16; Reason::FILTERS.len()],
+    short: [u16; SHORT.len()],
     /// No node is in the zone of the pod's volume.
     homeless: bool,
     /// The pod's claim is unbound and does not wait for a pod (`Immediate`): no node is filtered.
@@ -16,7 +48,8 @@ pub struct Reasons {
 
 impl Reasons {
     /// The pod's claim has no volume.
-    pub const UNBOUND_CLAIM: Self = Self { counts: [0; Reason::FILTERS.len()], homeless: false, unbound: true };
+    pub const UNBOUND_CLAIM: Self =
+        Self { counts: [0; Reason::FILTERS.len()], short: [0; SHORT.len()], homeless: false, unbound: true };
 
     /// Whether some node fails this filter first.
     pub fn has(self, reason: Reason) -> bool {
@@ -44,12 +77,15 @@ impl Reasons {
     }
 }
 
-impl FromIterator<Reason> for Reasons {
-    fn from_iter<I: IntoIterator<Item = Reason>>(reasons: I) -> Self {
+impl FromIterator<Refusal> for Reasons {
+    fn from_iter<I: IntoIterator<Item = Refusal>>(refusals: I) -> Self {
         let mut all = Self::default();
-        for reason in reasons {
+        for Refusal { reason, short } in refusals {
             for (own, count) in Reason::FILTERS.iter().zip(&mut all.counts) {
                 *count += u16::from(*own == reason);
+            }
+            for (is_short, count) in short.into_iter().zip(&mut all.short) {
+                *count += u16::from(is_short);
             }
         }
         all
@@ -64,8 +100,12 @@ impl fmt::Display for Reasons {
             return f.write_str(self.last().event());
         }
         write!(f, "0/{all} nodes are available")?;
-        for (k, (reason, count)) in self.counts().filter(|(_, count)| *count > 0).enumerate() {
-            write!(f, "{} {count} {}", if k == 0 { ":" } else { "," }, reason.event())?;
+        let words = |(reason, count): (Reason, u16)| match reason {
+            Reason::Resources => SHORT.into_iter().zip(self.short).collect(),
+            other => vec![(other.event(), count)],
+        };
+        for (k, (words, count)) in self.counts().flat_map(words).filter(|(_, count)| *count > 0).enumerate() {
+            write!(f, "{} {count} {words}", if k == 0 { ":" } else { "," })?;
         }
         Ok(())
     }
@@ -77,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_volume_in_a_zone_without_nodes_is_no_volume_elsewhere() {
-        let reasons: Reasons = [Reason::Taints, Reason::VolumeZone].into_iter().collect();
+        let reasons: Reasons = [Reason::Taints, Reason::VolumeZone].into_iter().map(Refusal::from).collect();
         assert_eq!(
             [false, true].map(|homeless| reasons.homeless(homeless).last()),
             [Reason::VolumeZone, Reason::NoNodesInVolumeZone]
@@ -86,7 +126,7 @@ mod tests {
 
     #[test]
     fn reasons_are_told_as_kube_scheduler_tells_them() {
-        use Reason::{NoNodes, NodeAffinity, Resources, Spread, Taints};
+        use Reason::{NoNodes, NodeAffinity, Taints};
         for (refused, last, text) in [
             (&[][..], NoNodes, "no nodes available to schedule pods"),
             (&[Taints], Taints, "0/1 nodes are available: 1 node(s) had untolerated taint(s)"),
@@ -95,17 +135,26 @@ mod tests {
                 NodeAffinity,
                 "0/6 nodes are available: 3 node(s) had untolerated taint(s), 3 node(s) didn't match Pod's node affinity/selector",
             ),
-            (
-                &[Spread, Resources],
-                Spread,
-                "0/2 nodes are available: 1 Insufficient cpu, memory or pods, 1 node(s) didn't match pod topology spread constraints",
-            ),
         ] {
-            let reasons: Reasons = refused.iter().copied().collect();
+            let reasons: Reasons = refused.iter().copied().map(Refusal::from).collect();
             assert_eq!((reasons.last(), reasons.to_string()), (last, text.to_owned()));
             let homeless = reasons.homeless(true);
             assert_eq!((homeless.last(), homeless.to_string()), (last, text.to_owned()), "it says nothing of volumes");
             assert!(refused.iter().all(|reason| reasons.has(*reason)) && !reasons.has(Reason::VolumeZone));
         }
+    }
+    #[test]
+    fn a_node_counts_for_each_resource_that_it_lacks() {
+        let of = |cpu_milli, memory, pods| Resources { cpu_milli, memory, pods };
+        let node = of(4_000, 100, 10);
+        let lacks = |requested| Refusal::of_resources(&requested, &node);
+        assert_eq!(lacks(node), None);
+        let refusals =
+            [of(4_001, 101, 10), of(4_001, 100, 10), of(1, 1, 11)].map(|requested| lacks(requested).expect("it is full"));
+        let reasons: Reasons = refusals.into_iter().chain([Reason::Spread.into()]).collect();
+        let spread = "1 node(s) didn't match pod topology spread constraints";
+        let text = format!("0/4 nodes are available: 1 Too many pods, 2 Insufficient cpu, 1 Insufficient memory, {spread}");
+        assert_eq!((reasons.last(), reasons.to_string()), (Reason::Spread, text));
+        assert!(reasons.has(Reason::Resources));
     }
 }

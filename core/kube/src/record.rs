@@ -289,6 +289,10 @@ pub enum NodeFact {
     Lost(Option<Loss>),
     /// What a scan of the autoscaler, which deletes nodes that are not needed, found of it. Told when it changes.
     ScaleDown(ScaleDownVerdict),
+    /// The autoscaler has tainted it, and is about to delete it.
+    ToBeDeleted,
+    /// The autoscaler does not delete it after all: the taint is gone.
+    Kept(ScaleDownVerdict),
 }
 
 traced! {
@@ -300,6 +304,8 @@ traced! {
         Cordoned = 4,
         Lost(why) = 5,
         ScaleDown(verdict) = 6,
+        ToBeDeleted = 7,
+        Kept(why) = 8,
     }
 }
 

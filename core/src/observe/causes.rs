@@ -197,6 +197,7 @@ impl Causes {
             while servers.pop_front_if(|(at, ..)| *at + BEFORE < earliest(*cluster)).is_some() {}
         }
         self.away.retain(|away| away.to.is_none_or(|to| to + BEFORE >= earliest(away.cluster)));
+        self.work.forget_servers(|api, at| at + BEFORE < earliest(api), &self.scenario);
     }
 
     /// Drops faults and plans that cannot explain any outage that starts at `earliest` or later.

@@ -109,8 +109,8 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         KubeRecord::Node(node, fact) => {
             let over = match fact {
                 NodeFact::Ready(ready) => ready == Ready::True,
-                NodeFact::Registered => true,
-                NodeFact::Removed | NodeFact::Cordoned => false,
+                NodeFact::Registered | NodeFact::Kept(_) => true,
+                NodeFact::Removed | NodeFact::Cordoned | NodeFact::ToBeDeleted => false,
                 // The fault says so already, and the taints follow. What scans find of nodes, the report says.
                 NodeFact::Lost(_) | NodeFact::Unreachable(..) | NodeFact::ScaleDown(_) => return Subject::default(),
             };

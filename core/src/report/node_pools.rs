@@ -35,6 +35,9 @@ pub struct NodePoolReport {
     /// Its nodes at the end, and why each was not deleted, as the last scan that looked at it found; none where the autoscaler deletes no nodes.
     #[serde(default)]
     pub scale_down: Vec<KeptNodeReport>,
+    /// Its nodes that were to be deleted and stayed, in order: since when, and why.
+    #[serde(default)]
+    pub scale_down_failures: Vec<KeptNodeReport>,
 }
 
 /// A node that the autoscaler did not delete.

@@ -1,17 +1,18 @@
 //! Draining a node before its machine is deleted (`pkg/util/provider/drain/drain.go`): pods without volumes leave at once, those with
-//! volumes one after another. What is left when its time is over is deleted by force.
+//! volumes one after another. An eviction that fails otherwise than for a budget that may allow it later ends the attempt for its pod; once
+//! that is so of all pods that are left, the drain begins again. What is left when its time is over is deleted by force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use zonefall_kernel::time::{Duration, Time};
-use zonefall_kube::controller::disruption::evict;
+use zonefall_kube::controller::disruption::{EvictionError, evict, is_misconfigured};
 use zonefall_kube::controller::drain::leaving;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::record::{KubeRecord, PodFact};
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{NodeKey, PodId};
 
-/// An eviction that was refused is tried again after so long; of pods with volumes, so long after all others had their turn
+/// An eviction that a budget refused is tried again after so long; of pods with volumes, so long after all others had their turn
 /// (`PodEvictionRetryInterval`).
 const RETRY: Duration = Duration::from_secs(20);
 
@@ -27,6 +28,8 @@ pub struct Drain {
     refused: BTreeSet<PodId>,
     /// When the next pass begins.
     next_pass: Time,
+    /// Pods that this attempt has given up.
+    failed: BTreeSet<PodId>,
 }
 
 /// How far a drain is.
@@ -43,7 +46,14 @@ pub enum Progress {
 impl Drain {
     /// One that begins.
     pub const fn new(now: Time) -> Self {
-        Self { since: now, retries: BTreeMap::new(), turn: None, refused: BTreeSet::new(), next_pass: now }
+        Self {
+            since: now,
+            retries: BTreeMap::new(),
+            turn: None,
+            refused: BTreeSet::new(),
+            next_pass: now,
+            failed: BTreeSet::new(),
+        }
     }
 
     /// Evicts whose turn it is.
@@ -60,11 +70,23 @@ impl Drain {
         }
         let (with_volume, others): (Vec<PodId>, Vec<PodId>) = left.iter().partition(|id| has_volume(**id, store, ctx));
         for id in others {
-            if self.retries.get(&id).is_none_or(|at| *at <= ctx.now) && evict(id, store, ctx).is_err() {
-                self.retries.insert(id, ctx.now + RETRY);
+            if self.failed.contains(&id) || self.retries.get(&id).is_some_and(|at| *at > ctx.now) {
+                continue;
+            }
+            match evict(id, store, ctx) {
+                Ok(()) => {}
+                Err(EvictionError::TooManyRequests) if !is_misconfigured(id, store, ctx) => {
+                    self.retries.insert(id, ctx.now + RETRY);
+                }
+                Err(_) => {
+                    self.failed.insert(id);
+                }
             }
         }
         self.next_with_volume(&with_volume, store, ctx);
+        if left.iter().all(|id| self.failed.contains(id)) {
+            *self = Self { since: self.since, ..Self::new(ctx.now) };
+        }
         Progress::GoesOn
     }
 
@@ -76,14 +98,15 @@ impl Drain {
         }
         self.turn = None;
         for id in pods {
-            if self.refused.contains(id) || store.pod(*id).is_none_or(|pod| pod.terminating) {
+            if self.refused.contains(id) || self.failed.contains(id) || store.pod(*id).is_none_or(|pod| pod.terminating) {
                 continue;
             }
-            if evict(*id, store, ctx).is_ok() {
+            let Err(error) = evict(*id, store, ctx) else {
                 self.turn = Some((*id, ctx.now));
                 return;
-            }
-            self.refused.insert(*id);
+            };
+            let fails = error == EvictionError::TooManyRequests && is_misconfigured(*id, store, ctx);
+            if fails { &mut self.failed } else { &mut self.refused }.insert(*id);
         }
         if !self.refused.is_empty() {
             self.refused.clear();

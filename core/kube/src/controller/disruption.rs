@@ -150,6 +150,17 @@ pub fn has_budget(id: WorkloadId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
     !budgets_of(id, store, ctx).is_empty()
 }
 
+/// Whether the budget of a pod allows no disruption though all of its pods are ready and none was evicted a moment ago
+/// (machine-controller-manager's `isMisconfiguredPdb`): whoever waits for it waits in vain.
+pub fn is_misconfigured(id: PodId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
+    let budgets = store.pod(id).map(|pod| budgets_of(pod.name.workload, store, ctx)).unwrap_or_default();
+    let status = budgets.first().and_then(|(budget, _)| store.budget(*budget));
+    status.is_some_and(|status| {
+        let Status { expected, desired, healthy, allowed } = *status;
+        expected > 0 && healthy >= expected && healthy <= desired && allowed == 0
+    })
+}
+
 /// What budgets still allow, were pods evicted that are to go (`core/scaledown/pdb/basic.go`): every pod counts, ready or not.
 #[derive(Clone, Debug, Default)]
 pub struct RemainingBudgets {

@@ -4,7 +4,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
-use crate::reasons::Reasons;
+use crate::reasons::{Reasons, Refusal};
 use crate::record::Reason;
 use crate::rule::affinity::{self, Placed, Pod};
 use crate::rule::labels::{Selector, Symbol};
@@ -179,7 +179,7 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     nodes: &'a Nodes<'a>,
     company: &'a Company<'a, F>,
     alone: &'a Alone<'a>,
-) -> impl Fn(usize) -> Option<Reason> + use<'a, F> {
+) -> impl Fn(usize) -> Option<Refusal> + use<'a, F> {
     let workload = store.template(demand.workload, spec);
     let spread = LazyCell::new(move || {
         let pods = counted(workload, &workload.spread, spec, store, nodes);
@@ -189,14 +189,15 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     move |place: usize| {
         alone.refusal(nodes.all[place], nodes.assumed).or_else(|| {
             if spread[place] != spread::Verdict::Success {
-                return Some(Reason::Spread);
+                return Some(Reason::Spread.into());
             }
-            match near(&nodes.views[place]) {
-                affinity::Verdict::Success => None,
-                affinity::Verdict::Affinity => Some(Reason::PodAffinity),
-                affinity::Verdict::AntiAffinity => Some(Reason::PodAntiAffinity),
-                affinity::Verdict::ExistingAntiAffinity => Some(Reason::ExistingAntiAffinity),
-            }
+            let reason = match near(&nodes.views[place]) {
+                affinity::Verdict::Success => return None,
+                affinity::Verdict::Affinity => Reason::PodAffinity,
+                affinity::Verdict::AntiAffinity => Reason::PodAntiAffinity,
+                affinity::Verdict::ExistingAntiAffinity => Reason::ExistingAntiAffinity,
+            };
+            Some(reason.into())
         })
     }
 }
@@ -225,19 +226,20 @@ impl<'a> Alone<'a> {
     }
 
     /// The first filter that a node fails.
-    fn refusal(&self, (key, node): (NodeKey, &Node), assumed: &Assumed) -> Option<Reason> {
+    fn refusal(&self, (key, node): (NodeKey, &Node), assumed: &Assumed) -> Option<Refusal> {
         let Self { workload, claim } = self;
-        let volumes = node.with_volume as usize + assumed.loads.get(&key).map_or(0, |(_, volumes)| *volumes);
-        match () {
-            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Some(Reason::Taints),
-            () if !workload.affinity.admits(&node.labels) => Some(Reason::NodeAffinity),
-            () if !self.leaves_room((key, node), assumed) => Some(Reason::Resources),
-            () if workload.volume.is_some() && volumes >= node.volumes as usize => Some(Reason::VolumeLimit),
-            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => {
-                Some(Reason::VolumeZone)
-            }
-            () => None,
-        }
+        let (more, assumed_volumes) = assumed.loads.get(&key).copied().unwrap_or_default();
+        let volumes = node.with_volume as usize + assumed_volumes;
+        let requested = node.requested.plus(&workload.requests).plus(&more);
+        let reason = match () {
+            () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Reason::Taints,
+            () if !workload.affinity.admits(&node.labels) => Reason::NodeAffinity,
+            () if !requested.fits(&node.allocatable) => return Refusal::of_resources(&requested, &node.allocatable),
+            () if workload.volume.is_some() && volumes >= node.volumes as usize => Reason::VolumeLimit,
+            () if volume_zone::filter(claim.as_slice(), &node.labels) == volume_zone::Verdict::Rejected => Reason::VolumeZone,
+            () => return None,
+        };
+        Some(reason.into())
     }
 }
 

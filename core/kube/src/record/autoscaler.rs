@@ -135,6 +135,16 @@ pub enum ScaleDownVerdict {
     SystemPod,
     /// A pod has no controller, or a custom one.
     NotReplicated,
+    /// It is being deleted: its pods are evicted first.
+    Deleting,
+    /// It was to be deleted, and a pod could not be evicted in time (`NodeDeleteErrorFailedToEvictPods`).
+    NotEvicted,
+    /// It was to be deleted, and an evicted pod had not ended in time.
+    NotGone,
+    /// It was to be deleted as an empty one, and pods had been bound to it.
+    NotEmpty,
+    /// It was to be deleted by another process of the autoscaler (`CleanAllToBeDeleted`).
+    NewLeader,
 }
 
 traced! {
@@ -150,6 +160,11 @@ traced! {
         LocalStorage = 8,
         SystemPod = 9,
         NotReplicated = 10,
+        Deleting = 11,
+        NotEvicted = 12,
+        NotGone = 13,
+        NotEmpty = 14,
+        NewLeader = 15,
     }
 }
 
@@ -168,6 +183,11 @@ impl ScaleDownVerdict {
             Self::LocalStorage => "a pod has local storage",
             Self::SystemPod => "a pod of kube-system has no PodDisruptionBudget",
             Self::NotReplicated => "a pod has no controller of Kubernetes",
+            Self::Deleting => "being deleted: its pods are evicted first",
+            Self::NotEvicted => "a pod could not be evicted in time",
+            Self::NotGone => "an evicted pod had not ended in time",
+            Self::NotEmpty => "pods were bound to it meanwhile",
+            Self::NewLeader => "another process of the cluster autoscaler leads",
         }
     }
 }

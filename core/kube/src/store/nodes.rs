@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{Change, Store};
 use crate::ctx::ClusterCtx;
 use crate::name::{MachineName, NodeName};
-use crate::record::{KubeRecord, NodeFact, Ready};
+use crate::record::{KubeRecord, NodeFact, Ready, ScaleDownVerdict};
 use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
 use crate::spec::{NodeTemplate, Resources};
@@ -40,6 +40,9 @@ pub struct Node {
     /// Its pods.
     pub pods: BTreeSet<PodId>,
 }
+
+/// What the cluster autoscaler taints nodes with that it is about to delete.
+pub const TO_BE_DELETED: Taint = Taint { key: Symbol::TO_BE_DELETED, value: None, effect: Effect::NoSchedule };
 
 fn unreachable(effect: Effect) -> Taint {
     Taint { key: Symbol::UNREACHABLE, value: None, effect }
@@ -140,36 +143,47 @@ impl Store {
 
     /// A node takes no more pods; nothing if that is so.
     pub fn cordon(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
-        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
         let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
-        if !node.taints.contains(&taint) {
-            node.taints.push(taint);
-            self.changes.push(Change::Taints(key));
-            ctx.record(KubeRecord::Node(node.name, NodeFact::Cordoned));
+        if let Some(name) = self.set_taint(key, taint, true) {
+            ctx.record(KubeRecord::Node(name, NodeFact::Cordoned));
         }
     }
 
     /// Pods are rather not to go to a node whose machine is to be replaced; nothing if that is so, or it is not there.
     pub fn repel(&mut self, key: NodeKey) {
-        let taint = Taint { key: Symbol::REPLACED, value: None, effect: Effect::PreferNoSchedule };
-        if let Some(node) = self.nodes.get_mut(&key).filter(|node| !node.taints.contains(&taint)) {
-            node.taints.push(taint);
-            self.changes.push(Change::Taints(key));
+        self.set_taint(key, Taint { key: Symbol::REPLACED, value: None, effect: Effect::PreferNoSchedule }, true);
+    }
+
+    /// The cluster autoscaler is about to delete a node: it takes no more pods.
+    pub fn mark_to_be_deleted(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
+        if let Some(name) = self.set_taint(key, TO_BE_DELETED, true) {
+            ctx.record(KubeRecord::Node(name, NodeFact::ToBeDeleted));
+        }
+    }
+
+    /// The cluster autoscaler keeps a node that it was about to delete; nothing if it was not.
+    pub fn keep(&mut self, key: NodeKey, why: ScaleDownVerdict, ctx: &mut ClusterCtx<'_>) {
+        if let Some(name) = self.set_taint(key, TO_BE_DELETED, false) {
+            ctx.record(KubeRecord::Node(name, NodeFact::Kept(why)));
         }
     }
 
     /// Taints a node as unreachable, or takes that taint away; nothing if it is so.
     pub fn set_unreachable(&mut self, key: NodeKey, effect: Effect, on: bool, ctx: &mut ClusterCtx<'_>) {
-        let node = self.nodes.get_mut(&key).expect("who changes a node has it");
-        let taint = unreachable(effect);
-        if node.taints.contains(&taint) != on {
-            if on {
-                node.taints.push(taint);
-            } else {
-                node.taints.retain(|own| *own != taint);
-            }
-            self.changes.push(Change::Taints(key));
-            ctx.record(KubeRecord::Node(node.name, NodeFact::Unreachable(effect, on)));
+        if let Some(name) = self.set_taint(key, unreachable(effect), on) {
+            ctx.record(KubeRecord::Node(name, NodeFact::Unreachable(effect, on)));
         }
+    }
+
+    /// Taints a node, or takes a taint away; its name, if that changes it.
+    fn set_taint(&mut self, key: NodeKey, taint: Taint, on: bool) -> Option<NodeName> {
+        let node = self.nodes.get_mut(&key).filter(|node| node.taints.contains(&taint) != on)?;
+        if on {
+            node.taints.push(taint);
+        } else {
+            node.taints.retain(|own| *own != taint);
+        }
+        self.changes.push(Change::Taints(key));
+        Some(node.name)
     }
 }

@@ -58,6 +58,11 @@ impl<'a, 'c> FaultCtx<'a, 'c> {
         self.ctx.error(&self.place(field), found, expected);
     }
 
+    /// Warns of a field.
+    pub(crate) fn warn(&mut self, field: &str, found: &str, expected: &str) {
+        self.ctx.warn(&self.place(field), found, expected);
+    }
+
     /// The `node` that is meant.
     pub(crate) fn node(&mut self, target: &RawFaultTarget) -> Option<FaultTarget<NodeId>> {
         self.resolver.target(self.ctx, &self.place("node"), target, self.nodes, NodeId::from)

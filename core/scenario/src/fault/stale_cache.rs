@@ -4,6 +4,8 @@ use super::prelude::*;
 use crate::error::{did_you_mean, one_of, quote};
 use crate::ids::KubeClusterId;
 use crate::kube::KubeModel;
+use crate::kube::zone_aware::ZoneUpdate;
+use zonefall_kernel::time::Duration;
 
 const EXPECTED: &str = "the name of a cluster with `zone_aware_updates`";
 
@@ -20,6 +22,12 @@ pub struct Raw {
 impl Raw {
     pub(super) fn lower(&self, ctx: &mut FaultCtx<'_, '_>) -> Option<StaleCache> {
         let found = with_updates(ctx.kube).find(|(_, name)| *name == self.cluster).map(|(id, _)| StaleCache(id));
+        let bakes = |update: &ZoneUpdate| update.bake_time > Duration::ZERO;
+        if found.as_ref().is_some_and(|StaleCache(id)| ctx.kube.clusters[*id].zone_aware.updates.iter().any(bakes)) {
+            let expected =
+                "a cluster whose `zone_aware_updates` have no `bake_time`: it stands for operators, who see the pods as they are";
+            ctx.warn("cluster", &quote(&self.cluster), expected);
+        }
         if found.is_none() {
             let known = || with_updates(ctx.kube).map(|(_, name)| name);
             let expected = match known().count() {

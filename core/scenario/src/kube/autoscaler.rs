@@ -126,6 +126,12 @@ pub struct ScaleDownOptions {
     /// Nodes with pods among them at most (`max-drain-parallelism`).
     #[schemars(range(min = 1, max = 1_000), extend("x-source" = "autoscaler: config/flags/flags.go; gardener: defaults_shoot.go"))]
     pub max_drain_parallelism: u32,
+    /// Time for which an eviction that is refused is tried again, every 10 s, before the node stays (`max-pod-eviction-time`).
+    #[schemars(extend("x-max" = "1d", "x-source" = "autoscaler: config/flags/flags.go"))]
+    pub max_pod_eviction_time: Span,
+    /// Time that evicted pods have to end, and 30 s more, before the node stays (`max-graceful-termination-sec`).
+    #[schemars(extend("x-max" = "1d", "x-source" = "gardener: maxGracefulTerminationSeconds; autoscaler: config/flags/flags.go"))]
+    pub max_graceful_termination: Span,
     /// A node stays while a pod on it has local storage (`skip-nodes-with-local-storage`; upstream true).
     #[schemars(extend("x-source" = "gardener: cluster_autoscaler.go"))]
     pub skip_nodes_with_local_storage: bool,
@@ -178,6 +184,8 @@ impl Default for ScaleDownOptions {
             max_empty_bulk_delete: 10,
             max_scale_down_parallelism: 10,
             max_drain_parallelism: 1,
+            max_pod_eviction_time: minutes(2),
+            max_graceful_termination: minutes(10),
             skip_nodes_with_local_storage: false,
             skip_nodes_with_system_pods: false,
             skip_nodes_with_custom_controller_pods: true,

@@ -12,7 +12,7 @@ pub struct Symbol(pub u32);
 crate::index_vectors!(Symbol(u32));
 
 /// Keys that the rules know by name; whoever gives out symbols gives these out first, in this order.
-pub const WELL_KNOWN: [&str; 8] = [
+pub const WELL_KNOWN: [&str; 9] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
@@ -21,6 +21,7 @@ pub const WELL_KNOWN: [&str; 8] = [
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",
     "deployment.machine.sapcloud.io/prefer-no-schedule",
+    "ToBeDeletedByClusterAutoscaler",
 ];
 
 /// Symbols from here on stand for the host names of nodes that machines bring.
@@ -48,6 +49,8 @@ impl Symbol {
     pub const UNSCHEDULABLE: Self = Self(6);
     /// `deployment.machine.sapcloud.io/prefer-no-schedule`, key of a taint
     pub const REPLACED: Self = Self(7);
+    /// `ToBeDeletedByClusterAutoscaler`, key of a taint
+    pub const TO_BE_DELETED: Self = Self(8);
 }
 
 /// Labels of an object. A key stands in it once. (As many as a node has by itself need no memory of their own.)

@@ -280,6 +280,11 @@ fn stale_cache_is_one_of_a_cluster_with_zone_aware_updates() {
     let raw = serde_json::to_value(kind.raw(&scenario)).expect("plain data");
     assert_eq!(raw, json!({"kind": "stale_cache", "cluster": "c"}));
     assert_eq!(fault.check(&scenario), Ok(()));
+    assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
+    let bakes = json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": 1, "bake_time": "1m"}]});
+    let warned = stale("c", bakes).unwrap_or_else(|errors| panic!("{errors}")).warnings;
+    let told = "faults[0].cluster: expected a cluster whose `zone_aware_updates` have no `bake_time`: it stands for operators, who see the pods as they are; found \"c\"";
+    assert_eq!(warned.iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
     let error = |cluster: &str, fields: Value| stale(cluster, fields).expect_err("it is wrong").to_string();
     let expected = "faults[0].cluster: expected the name of a cluster with `zone_aware_updates`";
     assert_eq!(error("d", updates), format!("{expected}: \"c\" (did you mean \"c\"?); found \"d\""));

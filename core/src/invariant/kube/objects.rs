@@ -211,6 +211,8 @@ impl Objects {
                     }
                 }
             }
+            NodeFact::ToBeDeleted => node.set_taint(Symbol::TO_BE_DELETED, Effect::NoSchedule, true),
+            NodeFact::Kept(_) => node.set_taint(Symbol::TO_BE_DELETED, Effect::NoSchedule, false),
             NodeFact::Registered | NodeFact::Removed | NodeFact::ScaleDown(_) => {}
         }
     }

@@ -164,6 +164,9 @@ impl Causes {
             let before = place.map(|place| last.swap_remove(place).1);
             last.extend(lost(*fact, before, resources).map(|lost| (*replica, lost)));
         }
+        let (drained, last): (Vec<_>, Vec<_>) =
+            last.into_iter().partition(|(replica, of)| *of == STOPPED && self.drained(*replica).is_some());
+        let drained = drained.into_iter().filter_map(|(replica, _)| self.drained(replica));
         let lost = [STOPPED, RESTARTED, DISCONNECTED, NOT_READY].into_iter().filter_map(|fact| {
             let names: Vec<String> =
                 last.iter().filter(|(_, of)| *of == fact).map(|(replica, _)| replica.describe(&self.scenario)).collect();
@@ -175,7 +178,7 @@ impl Causes {
         });
         let none =
             outage.from == Time::ZERO && !facts.clone().any(|(at, .., fact)| *at == outage.from && *fact == ServerFact::Runs);
-        let lost = none.then(|| "no API server runs at the start".to_owned()).into_iter().chain(lost);
+        let lost = none.then(|| "no API server runs at the start".to_owned()).into_iter().chain(drained).chain(lost);
         let mut stalled: Vec<(Replica, u16)> = Vec::new();
         for (_, replica, fact) in facts.clone().filter(|(at, ..)| part && *at <= outage.from) {
             if let ServerFact::Stalled(count) = fact {

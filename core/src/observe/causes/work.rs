@@ -1,4 +1,4 @@
-//! Pods of etcd that are evicted or deleted, and the work of an operator that does it.
+//! Pods of etcd that are evicted or deleted, API servers that are evicted, and the work of an operator that does it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::describe::node_name;
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Reason};
+use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Reason, Replica};
 use crate::kube::spec::{Role, Task};
-use crate::scenario::{ActiveFault, FaultTarget, Hit, text};
+use crate::scenario::{ActiveFault, FaultTarget, Hit, Scenario, text};
 
 /// Work under way, and the pods of etcd that it may concern.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,8 @@ pub(super) struct Work {
     lost: BTreeMap<(KubeClusterId, NodeName), Loss>,
     /// Pods that are terminating.
     ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
+    /// Ends of pods that are API servers, as the drains of their nodes asked for them.
+    server_ends: BTreeMap<(KubeClusterId, PodName), (Time, PodEnd)>,
     /// Where pods ran that were deleted.
     deleted_from: BTreeMap<(KubeClusterId, PodName), NodeName>,
     /// Processes without a pod that are terminating.
@@ -104,6 +106,16 @@ impl Work {
         self.left.contains(&(cluster, host))
     }
 
+    /// Drops ends of API servers before these times.
+    pub(super) fn forget_servers(&mut self, is_old: impl Fn(KubeClusterId, Time) -> bool, scenario: &Scenario) {
+        let api = |(cluster, pod): &(KubeClusterId, PodName)| match scenario.kube.clusters[*cluster].workloads[pod.workload].role
+        {
+            Role::ApiServer(api) => Some(api),
+            _ => None,
+        };
+        self.server_ends.retain(|key, (at, _)| api(key).is_some_and(|api| !is_old(api, *at)));
+    }
+
     /// Keeps what concerns these faults.
     pub(super) fn forget_strikes(&mut self, faults: &[(ActiveFault, Option<Time>)]) {
         self.struck.retain(|(id, _)| faults.iter().any(|(fault, _)| fault.id == *id));
@@ -142,9 +154,11 @@ impl Causes {
             }
             KubeRecord::Operation(task) => self.work.tasks.push((cluster, task)),
             KubeRecord::Pod(pod, fact) => {
-                let workload = &self.scenario.kube.clusters[cluster].workloads[pod.workload];
-                if let Role::Etcd(etcd) = workload.role {
+                let role = self.scenario.kube.clusters[cluster].workloads[pod.workload].role;
+                if let Role::Etcd(etcd) = role {
                     self.of_pod(at, etcd, (cluster, pod), fact);
+                } else if let Role::ApiServer(_) = role {
+                    self.of_server_pod(at, (cluster, pod), fact);
                 }
             }
             KubeRecord::Node(node, NodeFact::Removed) => {
@@ -229,13 +243,49 @@ impl Causes {
         }
     }
 
-    fn pod_ends(&mut self, at: Time, etcd: EtcdId, (cluster, pod): (KubeClusterId, PodName), how: Ending) {
+    fn of_server_pod(&mut self, at: Time, key: (KubeClusterId, PodName), fact: PodFact) {
+        let node = self.work.nodes.get(&key).copied();
+        let how = match fact {
+            PodFact::Evicted(true) => Some(Ending::Evicted),
+            PodFact::ForceDeleted => node.map(Ending::Forced),
+            _ => None,
+        };
+        if let Some(how) = how {
+            let end = self.pod_end(at, key, how);
+            self.work.server_ends.insert(key, (at, end));
+        }
+        match fact {
+            PodFact::Bound(node) => {
+                self.work.nodes.insert(key, node);
+            }
+            PodFact::Evicted(false) | PodFact::Denied | PodFact::SeveralBudgets => {
+                self.work.refused.entry(key).or_insert(at);
+            }
+            PodFact::Removed => {
+                self.work.refused.remove(&key);
+                self.work.nodes.remove(&key);
+            }
+            _ => {}
+        }
+    }
+
+    /// `the drain of worker-c2 evicted kube-apiserver-x`, of an API server that a drain has ended.
+    pub(super) fn drained(&self, server: Replica) -> Option<String> {
+        let Replica::Pod(cluster, pod) = server else { return None };
+        self.work.server_ends.get(&(cluster, pod)).map(|(_, end)| self.describe_end(*end))
+    }
+
+    fn pod_ends(&mut self, at: Time, etcd: EtcdId, key: (KubeClusterId, PodName), how: Ending) {
+        let end = self.pod_end(at, key, how);
+        self.work.ends.insert(key, end);
+        self.ends(at, etcd, end);
+    }
+
+    fn pod_end(&mut self, at: Time, (cluster, pod): (KubeClusterId, PodName), how: Ending) -> PodEnd {
         let refused = self.work.refused.remove(&(cluster, pod)).map(|since| at.since(since));
         let task = self.task(cluster, pod);
         let counted = self.work.counted(cluster, pod).filter(|_| how == Ending::Evicted);
-        let end = PodEnd { cluster, pod, how, task, refused, counted };
-        self.work.ends.insert((cluster, pod), end);
-        self.ends(at, etcd, end);
+        PodEnd { cluster, pod, how, task, refused, counted }
     }
 
     /// The end of a pod, once at a time.

@@ -41,6 +41,8 @@ struct Pool {
     skew: u128,
     /// Nodes that scale-down left, since when and why.
     kept: BTreeMap<NodeName, (Time, ScaleDownVerdict)>,
+    /// Nodes that were to be deleted and stayed, when and why.
+    failures: Vec<(NodeName, (Time, ScaleDownVerdict))>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -72,7 +74,10 @@ impl NodePools {
         let spec = &scenario.kube.clusters[cluster];
         let group = match *fact {
             KubeRecord::NodeGroup(id, _) => Some(id),
-            KubeRecord::Node(node, NodeFact::Registered | NodeFact::Removed | NodeFact::ScaleDown(_)) => match node {
+            KubeRecord::Node(
+                node,
+                NodeFact::Registered | NodeFact::Removed | NodeFact::ScaleDown(_) | NodeFact::ToBeDeleted | NodeFact::Kept(_),
+            ) => match node {
                 NodeName::Machine(machine) => Some(machine.deployment),
                 NodeName::Given(key) => spec.nodes[key].machine.map(|machine| machine.deployment),
             },
@@ -93,6 +98,8 @@ impl NodePools {
                 pool.kept.remove(&node);
             }
             KubeRecord::Node(node, NodeFact::ScaleDown(verdict)) => drop(pool.kept.insert(node, (at, verdict))),
+            KubeRecord::Node(node, NodeFact::ToBeDeleted) => drop(pool.kept.insert(node, (at, ScaleDownVerdict::Deleting))),
+            KubeRecord::Node(node, NodeFact::Kept(why)) => pool.failures.push((node, (at, why))),
             _ => {}
         }
     }
@@ -118,6 +125,7 @@ impl Pool {
             below_ns: 0,
             skew: 0,
             kept: BTreeMap::new(),
+            failures: Vec::new(),
         };
         let start = spec.nodes.iter().filter_map(|node| node.machine).map(|machine| machine.deployment);
         for deployment in start {
@@ -185,6 +193,11 @@ impl Pool {
             let deployment = MachineDeploymentId::from(usize::from(self.first) + place);
             group_row(&cluster.machine_deployments[deployment], group, scenario)
         };
+        let kept = |(node, (since, why)): (&NodeName, &(Time, ScaleDownVerdict))| KeptNodeReport {
+            node: node_name(*node, cluster, scenario),
+            since_s: seconds(*since),
+            why: why.describe().to_owned(),
+        };
         NodePoolReport {
             cluster: cluster.name.clone(),
             pool: pool.to_owned(),
@@ -199,23 +212,10 @@ impl Pool {
             exceeded_s: self.exceeded_ns as f64 / 1e9,
             below_minimum_s: self.below_ns as f64 / 1e9,
             mean_skew: self.skew as f64 / all_ns as f64,
-            scale_down: self
-                .kept
-                .iter()
-                .map(|(node, (since, verdict))| kept_row(*node, *since, *verdict, cluster, scenario))
-                .collect(),
+            scale_down: self.kept.iter().map(kept).collect(),
+            scale_down_failures: self.failures.iter().map(|(node, reason)| kept((node, reason))).collect(),
         }
     }
-}
-
-fn kept_row(
-    node: NodeName,
-    since: Time,
-    verdict: ScaleDownVerdict,
-    cluster: &KubeClusterSpec,
-    scenario: &Scenario,
-) -> KeptNodeReport {
-    KeptNodeReport { node: node_name(node, cluster, scenario), since_s: seconds(since), why: verdict.describe().to_owned() }
 }
 
 fn group_row(deployment: &MachineDeployment, group: &Group, scenario: &Scenario) -> NodeGroupReport {

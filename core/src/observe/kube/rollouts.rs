@@ -34,6 +34,8 @@ pub struct Rollouts {
 }
 
 const ZONE_AWARE: &str = "ZoneAwareUpdate";
+const DEPLOYMENT: &str = "Deployment controller";
+const STATEFUL_SET: &str = "StatefulSet controller";
 
 impl Rollouts {
     /// Nothing was rolled out yet.
@@ -233,14 +235,17 @@ impl Rollouts {
             *left -= 1;
             ZONE_AWARE
         } else if self.scenario.kube.clusters[cluster].workloads[name.workload].kind == Kind::Deployment {
-            "Deployment controller"
+            DEPLOYMENT
         } else {
-            "StatefulSet controller"
+            STATEFUL_SET
         };
         let workload = self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed");
+        let is_scaled_away = workload.is_scaled_away(name) && [DEPLOYMENT, STATEFUL_SET].contains(&by);
         workload.ends.retain(|batch| batch.at == at);
         add(&mut workload.ends, at, by, (name, zone));
-        let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none()) else { return };
+        let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none() && !is_scaled_away) else {
+            return;
+        };
         if revision != Some(row.revision) {
             row.progressed = row.progressed.max(at);
         }

@@ -12,6 +12,7 @@ use zonefall_core::scenario::text::count;
 use zonefall_core::sim::view::SimulationView;
 
 use super::bars::{Bars, HEAD, area};
+use super::list::{List, and_more, beside, entry};
 use crate::state::{Action, PlaybackCommand, Selection};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
@@ -51,47 +52,39 @@ pub(crate) fn Access(props: &AccessProps) -> Html {
         return html! { <p class="quiet nothing">{ "No clients yet." }</p> };
     };
     let row = |(place, of): (usize, &AccessReport)| {
-        let (set, current) = (chosen.setter(), place == is);
-        let onclick = move |_: MouseEvent| set.set(Some(place));
+        let set = chosen.setter();
         let affected = format!("{} of {}", count(of.affected), count(of.count));
         let affected = if of.affected > 0 {
             html! { <td class="number bad">{ format!("✕ {affected}") }</td> }
         } else {
             html! { <td class="number">{ affected }</td> }
         };
-        let time = |s: f64| if s > 0.0 { length(s) } else { "–".to_owned() };
-        html! {
-            <tr class={current.then_some("current")}>
-                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("clients-{}", name(of))}>{ name(of) }</button></td>
-                { affected }
-                <td class="number">{ time(of.longest_s) }</td>
-            </tr>
-        }
+        let longest = if of.longest_s > 0.0 { length(of.longest_s) } else { "–".to_owned() };
+        let cells = html! { <>{ affected }<td class="number">{ longest }</td></> };
+        entry(place == is, move |_| set.set(Some(place)), format!("clients-{}", name(of)), name(of), cells)
     };
-    let heads = ["Clients", "Affected", "Longest outage"];
-    let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
+    let list = List {
+        label: "Clients of APIs",
+        testid: "clients",
+        caption: "Clients of APIs by kind: how many had an outage, and the longest one",
+        heads: &[("Clients", false), ("Affected", true), ("Longest outage", true)],
+        rows: report.access.iter().enumerate().map(row).collect(),
+        more: 0,
+    };
     let of = &report.access[is];
     let rows = {
         let report = report.clone();
         Callback::from(move |axis: Axis| areas(&report, &axis))
     };
-    html! {
-        <div class="recovery">
-            <div class="components" tabindex="0" role="region" aria-label="Clients of APIs" data-testid="clients">
-                <table>
-                    <caption class="unseen">{ "Clients of APIs by kind: how many had an outage, and the longest one" }</caption>
-                    <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
-                    <tbody>{ for report.access.iter().enumerate().map(row) }</tbody>
-                </table>
-            </div>
-            <div class="waits" tabindex="0" role="region" aria-label="Outages of clients" data-testid="client-outages">
-                { for of.requests.as_ref().map(|requests| html! { <p data-testid="client-requests">{ sum(requests) }</p> }) }
-                if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
-                { running(of, props) }
-                { outages(of, props) }
-            </div>
-        </div>
-    }
+    let details = html! {
+        <>
+            { for of.requests.as_ref().map(|requests| html! { <p data-testid="client-requests">{ sum(requests) }</p> }) }
+            if !props.tables { <Bars height={report.access.len() as f64 * ROW} at={*at} range={*range} {rows} /> }
+            { running(of, props) }
+            { outages(of, props) }
+        </>
+    };
+    beside(list, "Outages of clients".to_owned(), "client-outages", details)
 }
 
 fn name(of: &AccessReport) -> String {
@@ -167,7 +160,7 @@ fn outages(of: &AccessReport, props: &AccessProps) -> Html {
                 </tr></thead>
                 <tbody>{ for of.outages.iter().take(MOST_OUTAGES).enumerate().map(row) }</tbody>
             </table>
-            if left > 0 { <p class="quiet">{ format!("and {} more outages", count(left)) }</p> }
+            { and_more(left, " outages") }
         </>
     }
 }

@@ -6,6 +6,7 @@ mod chart;
 mod cost;
 mod counts;
 mod events;
+mod list;
 mod matrix;
 mod node_groups;
 mod recovery;

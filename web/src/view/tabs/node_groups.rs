@@ -3,9 +3,9 @@
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{BackOffReport, NodeGroupReport, NodeGroupScanReport, NodePoolReport, Report};
-use zonefall_core::scenario::text::count;
 
 use super::bars::{Bars, HEAD, area};
+use super::list::{List, and_more, beside, entry};
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
@@ -41,50 +41,46 @@ pub(crate) fn NodeGroups(props: &NodeGroupsProps) -> Html {
         return html! { <p class="quiet nothing">{ "No node groups yet." }</p> };
     };
     let row = |(place, of): (usize, &NodePoolReport)| {
-        let (set, current) = (chosen.setter(), place == is);
-        let onclick = move |_: MouseEvent| set.set(place);
+        let set = chosen.setter();
         let beyond = if of.exceeded_by > 0 {
             html! { <td class="number bad">{ format!("✕ {} for {}", of.exceeded_by, length(of.exceeded_s)) }</td> }
         } else {
             html! { <td class="number">{ "–" }</td> }
         };
-        html! {
-            <tr class={current.then_some("current")}>
-                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("pool-{place}")}>{ name(of) }</button></td>
+        let cells = html! {
+            <>
                 <td class="number">{ format!("{} of {}", launched(of), of.maximum) }</td>
                 { beyond }
                 <td class="number">{ format!("{:.1}", of.mean_skew) }</td>
-            </tr>
-        }
+            </>
+        };
+        entry(place == is, move |_| set.set(place), format!("pool-{place}"), name(of), cells)
     };
-    let heads = ["Pool", "Nodes at the end", "Beyond maximum", "Mean skew"];
-    let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
+    let list = List {
+        label: "Pools",
+        testid: "node-pools",
+        caption: "Pools: nodes, nodes beyond the maximum, and the mean difference between zones",
+        heads: &[("Pool", false), ("Nodes at the end", true), ("Beyond maximum", true), ("Mean skew", true)],
+        rows: report.node_pools.iter().take(MOST_POOLS).enumerate().map(row).collect(),
+        more: report.node_pools.len().saturating_sub(MOST_POOLS) as u64,
+    };
     let rows = {
         let (of, end_s) = (of.clone(), report.simulated_s);
         Callback::from(move |axis: Axis| drawing(&of, end_s, &axis))
     };
-    html! {
-        <div class="recovery">
-            <div class="components" tabindex="0" role="region" aria-label="Pools" data-testid="node-pools">
-                <table>
-                    <caption class="unseen">{ "Pools: nodes, nodes beyond the maximum, and the mean difference between zones" }</caption>
-                    <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
-                    <tbody>{ for report.node_pools.iter().take(MOST_POOLS).enumerate().map(row) }</tbody>
-                </table>
-                if report.node_pools.len() > MOST_POOLS { <p class="quiet">{ format!("and {} more", count((report.node_pools.len() - MOST_POOLS) as u64)) }</p> }
-            </div>
-            <div class="waits" tabindex="0" role="region" aria-label={format!("Node groups of {}", name(of))} data-testid="node-groups">
-                <p>{ sum(of) }</p>
-                if !props.tables {
-                    <p class="quiet">{ "Filled: nodes. Line: nodes that are wanted. Dashes: at most. Bars: left alone after a failure." }</p>
-                    <Bars height={(of.groups.len() + 1) as f64 * ROW} at={*at} range={*range} {rows} />
-                }
-                { groups(of) }
-                { back_offs(of, props) }
-                { scans(of, props) }
-            </div>
-        </div>
-    }
+    let details = html! {
+        <>
+            <p>{ sum(of) }</p>
+            if !props.tables {
+                <p class="quiet">{ "Filled: nodes. Line: nodes that are wanted. Dashes: at most. Bars: left alone after a failure." }</p>
+                <Bars height={(of.groups.len() + 1) as f64 * ROW} at={*at} range={*range} {rows} />
+            }
+            { groups(of) }
+            { back_offs(of, props) }
+            { scans(of, props) }
+        </>
+    };
+    beside(list, format!("Node groups of {}", name(of)), "node-groups", details)
 }
 
 fn name(of: &NodePoolReport) -> String {
@@ -211,7 +207,7 @@ fn back_offs(of: &NodePoolReport, props: &NodeGroupsProps) -> Html {
             <thead><tr><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Zone" }</th><th scope="col">{ "Why" }</th></tr></thead>
             <tbody>{ for all.iter().take(MOST_ROWS).map(row) }</tbody>
         </table>
-        if left_out > 0 { <p class="quiet">{ format!("and {} more", count(left_out)) }</p> }
+        { and_more(left_out, "") }
         </>
     }
 }
@@ -241,7 +237,7 @@ fn scans(of: &NodePoolReport, props: &NodeGroupsProps) -> Html {
                 <thead><tr><th scope="col">{ "At" }</th>{ for of.groups.iter().map(|group| html! { <th scope="col">{ &group.zone }</th> }) }</tr></thead>
                 <tbody>{ for of.scans.iter().enumerate().skip(from).take(MOST_ROWS).map(row) }</tbody>
             </table>
-            if left_out > 0 { <p class="quiet">{ format!("and {} more scans", count(left_out)) }</p> }
+            { and_more(left_out, " scans") }
         </>
     }
 }

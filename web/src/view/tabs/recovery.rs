@@ -6,12 +6,12 @@ use zonefall_core::report::{ComponentReport, RecoveryReport, Report, WaitReport}
 
 use super::bars::{Bars, HEAD};
 use super::counts::Counts;
+use super::list::{List, and_more, beside, entry};
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::timeline::axis::{Axis, Range};
-use zonefall_core::scenario::text::count;
 
 /// Components that are listed, the worst first.
 const MOST_COMPONENTS: usize = 200;
@@ -61,48 +61,43 @@ pub(crate) fn Recovery(props: &RecoveryProps) -> Html {
     let time = |s: Option<f64>| s.map_or_else(|| "–".to_owned(), length);
     let row = |of: &&ComponentReport| {
         let (set, which) = (chosen.setter(), which(of));
-        let current = which == is;
-        let onclick = move |_: MouseEvent| set.set(Some(which.clone()));
         let name = if several { format!("{} ({})", of.component, of.namespace) } else { of.component.clone() };
         let back = if of.recovered < of.lost {
             html! { <td class="number bad">{ format!("✕ {} of {}", of.recovered, of.lost) }</td> }
         } else {
             html! { <td class="number">{ format!("{} of {}", of.recovered, of.lost) }</td> }
         };
-        html! {
-            <tr class={current.then_some("current")}>
-                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("component-{}", of.component)}>{ name }</button></td>
+        let cells = html! {
+            <>
                 { back }
                 <td class="number">{ time(of.detect_s) }</td>
                 <td class="number">{ time(of.reschedule_s) }</td>
                 <td class="number">{ time(of.ready_s) }</td>
-            </tr>
-        }
+            </>
+        };
+        entry(which == is, move |_| set.set(Some(which.clone())), format!("component-{}", of.component), name, cells)
     };
-    let heads = ["Component", "Recovered", "Detected", "Scheduled", "Ready"];
-    let head = |(i, head): (usize, &&str)| html! { <th scope="col" class={(i > 0).then_some("number")}>{ *head }</th> };
+    let list = List {
+        label: "Components",
+        testid: "components",
+        caption: "Components that lost a pod, and the longest times to detection, to scheduling of the replacement, and to readiness",
+        heads: &[("Component", false), ("Recovered", true), ("Detected", true), ("Scheduled", true), ("Ready", true)],
+        rows: all.iter().take(MOST_COMPONENTS).map(row).collect(),
+        more: all.len().saturating_sub(MOST_COMPONENTS) as u64,
+    };
     let pods: Vec<&RecoveryReport> =
         report.recovery.iter().filter(|pod| (&pod.cluster, &pod.namespace, &pod.component) == (&is.0, &is.1, &is.2)).collect();
     let drawn: Vec<RecoveryReport> = pods.iter().take(MOST_PODS).map(|pod| (*pod).clone()).collect();
     let rows = |pods: Vec<RecoveryReport>, dispatch| Callback::from(move |axis: Axis| waits(&pods, &axis, &dispatch));
-    html! {
-        <div class="recovery">
-            <div class="components" tabindex="0" role="region" aria-label="Components" data-testid="components">
-                <table>
-                    <caption class="unseen">{ "Components that lost a pod, and the longest times to detection, to scheduling of the replacement, and to readiness" }</caption>
-                    <thead><tr>{ for heads.iter().enumerate().map(head) }</tr></thead>
-                    <tbody>{ for all.iter().take(MOST_COMPONENTS).map(row) }</tbody>
-                </table>
-                if all.len() > MOST_COMPONENTS { <p class="quiet">{ format!("and {} more", count((all.len() - MOST_COMPONENTS) as u64)) }</p> }
-            </div>
-            <div class="waits" tabindex="0" role="region" aria-label={format!("Recovery of {}", is.2)} data-testid="recovery">
-                if !props.tables { <Bars height={drawn.len() as f64 * ROW} at={props.at} range={props.range} rows={rows(drawn, props.dispatch.clone())} /> }
-                { for pods.iter().take(MOST_PODS).map(|pod| words(pod, props)) }
-                if !props.tables { <Counts report={report.clone()} cluster={is.0.clone()} at={props.at} range={props.range} /> }
-                if pods.len() > MOST_PODS { <p class="quiet">{ format!("and {} more pods", count((pods.len() - MOST_PODS) as u64)) }</p> }
-            </div>
-        </div>
-    }
+    let details = html! {
+        <>
+            if !props.tables { <Bars height={drawn.len() as f64 * ROW} at={props.at} range={props.range} rows={rows(drawn, props.dispatch.clone())} /> }
+            { for pods.iter().take(MOST_PODS).map(|pod| words(pod, props)) }
+            if !props.tables { <Counts report={report.clone()} cluster={is.0.clone()} at={props.at} range={props.range} /> }
+            { and_more(pods.len().saturating_sub(MOST_PODS) as u64, " pods") }
+        </>
+    };
+    beside(list, format!("Recovery of {}", is.2), "recovery", details)
 }
 
 /// What a pod waited for, as a table; each step is a way to its moment.

@@ -3,9 +3,9 @@
 use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport, StoreLossReport};
-use zonefall_core::scenario::text::count;
 
 use super::bars::{Bars, HEAD};
+use super::list::{List, and_more, beside, entry};
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
@@ -16,6 +16,8 @@ use crate::view::timeline::axis::{Axis, Range};
 const MOST_ROLLOUTS: usize = 200;
 /// Batches of a rollout that are listed.
 const MOST_BATCHES: usize = 100;
+/// Times without quorum that are listed.
+const MOST_LOSSES: usize = 100;
 /// Height of a zone: its name, its batches.
 const ROW: f64 = 38.0;
 const BAR: f64 = 16.0;
@@ -45,44 +47,37 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
         };
     };
     let row = |(place, of): (usize, &RolloutReport)| {
-        let (set, current) = (chosen.setter(), place == *chosen);
-        let onclick = move |_: MouseEvent| set.set(place);
+        let set = chosen.setter();
         let exposed = if of.exposed_pods > 0 {
             html! { <td class="number bad">{ format!("✕ {}", of.exposed_pods) }</td> }
         } else {
             html! { <td class="number">{ "–" }</td> }
         };
-        html! {
-            <tr class={current.then_some("current")}>
-                <td><button class="quiet" {onclick} aria-pressed={current.to_string()} data-testid={format!("rollout-{place}")}>{ name(of) }</button></td>
-                { exposed }
-                <td>{ state(of) }</td>
-            </tr>
-        }
+        let cells = html! { <>{ exposed }<td>{ state(of) }</td></> };
+        entry(place == *chosen, move |_| set.set(place), format!("rollout-{place}"), name(of), cells)
+    };
+    let list = List {
+        label: "Rollouts",
+        testid: "rollouts",
+        caption: "Rollouts: pods that ran a bad revision, and what became of them",
+        heads: &[("Rollout", false), ("Exposed pods", true), ("State", false)],
+        rows: report.rollouts.iter().take(MOST_ROLLOUTS).enumerate().map(row).collect(),
+        more: report.rollouts.len().saturating_sub(MOST_ROLLOUTS) as u64,
     };
     let rows = {
         let (of, dispatch) = (of.clone(), props.dispatch.clone());
         Callback::from(move |axis: Axis| drawing(&of, &axis, &dispatch))
     };
     let lanes = zones(of).len() + usize::from(!of.quorum_lost.is_empty());
-    html! {
-        <div class="recovery">
-            <div class="components" tabindex="0" role="region" aria-label="Rollouts" data-testid="rollouts">
-                <table>
-                    <caption class="unseen">{ "Rollouts: pods that ran a bad revision, and what became of them" }</caption>
-                    <thead><tr><th scope="col">{ "Rollout" }</th><th scope="col" class="number">{ "Exposed pods" }</th><th scope="col">{ "State" }</th></tr></thead>
-                    <tbody>{ for report.rollouts.iter().take(MOST_ROLLOUTS).enumerate().map(row) }</tbody>
-                </table>
-                if report.rollouts.len() > MOST_ROLLOUTS { <p class="quiet">{ format!("and {} more", count((report.rollouts.len() - MOST_ROLLOUTS) as u64)) }</p> }
-            </div>
-            <div class="waits" tabindex="0" role="region" aria-label={format!("Batches of {}", name(of))} data-testid="rollout">
-                <p>{ sum(of) }</p>
-                if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
-                { batches(of, props) }
-                { losses(props) }
-            </div>
-        </div>
-    }
+    let details = html! {
+        <>
+            <p>{ sum(of) }</p>
+            if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
+            { batches(of, props) }
+            { losses(props) }
+        </>
+    };
+    beside(list, format!("Batches of {}", name(of)), "rollout", details)
 }
 
 /// `db to revision 1`, `db back to revision 0`.
@@ -191,7 +186,6 @@ fn batches(of: &RolloutReport, props: &RolloutsProps) -> Html {
             </tr>
         }
     };
-    let more = of.batches.len().saturating_sub(MOST_BATCHES) as u64;
     html! {
         <>
             <table>
@@ -199,7 +193,7 @@ fn batches(of: &RolloutReport, props: &RolloutsProps) -> Html {
                 <thead><tr><th scope="col">{ "At" }</th><th scope="col">{ "By" }</th><th scope="col">{ "Zone" }</th><th scope="col">{ "Pods" }</th></tr></thead>
                 <tbody>{ for of.batches.iter().take(MOST_BATCHES).enumerate().map(row) }</tbody>
             </table>
-            if more > 0 { <p class="quiet">{ format!("and {} more batches", count(more)) }</p> }
+            { and_more(of.batches.len().saturating_sub(MOST_BATCHES) as u64, " batches") }
         </>
     }
 }
@@ -207,12 +201,12 @@ fn batches(of: &RolloutReport, props: &RolloutsProps) -> Html {
 /// Times without quorum of all stores as a table, rolled out then or not.
 fn losses(props: &RolloutsProps) -> Html {
     let all = &props.report.quorum_losses;
-    if all.is_empty() {
-        return Html::default();
-    }
+    let Some(first) = all.first() else { return Html::default() };
+    let several = all.iter().any(|loss| loss.cluster != first.cluster);
     let row = |loss: &StoreLossReport| {
         html! {
             <tr>
+                if several { <td>{ &loss.cluster }</td> }
                 <td>{ &loss.workload }</td>
                 <td><button class="quiet" onclick={seek(loss.from_s, props)}>{ clock(moment(loss.from_s), 0) }</button></td>
                 <td class="number">{ length(loss.duration_s) }</td>
@@ -221,10 +215,18 @@ fn losses(props: &RolloutsProps) -> Html {
         }
     };
     html! {
-        <table data-testid="quorum-losses">
-            <caption>{ "Replicated stores: time without quorum" }</caption>
-            <thead><tr><th scope="col">{ "Workload" }</th><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Cause" }</th></tr></thead>
-            <tbody>{ for all.iter().take(MOST_BATCHES).map(row) }</tbody>
-        </table>
+        <>
+            <table data-testid="quorum-losses">
+                <caption>{ "Replicated stores: time without quorum" }</caption>
+                <thead>
+                    <tr>
+                        if several { <th scope="col">{ "Cluster" }</th> }
+                        <th scope="col">{ "Workload" }</th><th scope="col">{ "From" }</th><th scope="col" class="number">{ "For" }</th><th scope="col">{ "Cause" }</th>
+                    </tr>
+                </thead>
+                <tbody>{ for all.iter().take(MOST_LOSSES).map(row) }</tbody>
+            </table>
+            { and_more(all.len().saturating_sub(MOST_LOSSES) as u64, "") }
+        </>
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Workload {
     pub(super) ends: Vec<Batch>,
     /// Revisions made, the current one, and the one before.
     pub(super) revisions: (u32, u32, u32),
+    /// Pods of a Deployment that are to go because fewer are wanted.
+    surplus: u32,
     /// Its last rollout.
     pub(super) row: Option<usize>,
     /// What the zone-aware update of it does.
@@ -91,16 +93,27 @@ impl Workload {
     /// One without pods yet.
     pub(super) fn new(spec: &spec::Workload) -> Self {
         let (pods, zones, lost, ends, losses) = Default::default();
-        let (revisions, row, verdict, paused, answers) = Default::default();
+        let (revisions, surplus, row, verdict, paused, answers) = Default::default();
         let (replicas, is_set) = (spec.replicas, matches!(spec.kind, Kind::StatefulSet { .. }));
         let counted = Time::ZERO;
-        Self { replicas, is_set, pods, zones, lost, ends, revisions, row, verdict, paused, answers, losses, counted }
+        Self { replicas, is_set, pods, zones, lost, ends, revisions, surplus, row, verdict, paused, answers, losses, counted }
     }
 
     /// Another number of pods is wanted.
     pub(super) fn scale(&mut self, replicas: u32) {
+        self.surplus = (self.surplus + self.replicas).saturating_sub(replicas);
         self.replicas = replicas;
         self.forget_replaced();
+    }
+
+    /// Whether a pod that goes is one of those that are too many because fewer are wanted.
+    pub(super) fn is_scaled_away(&mut self, name: PodName) -> bool {
+        if let PodTag::Ordinal(ordinal) = name.tag {
+            return ordinal >= self.replicas;
+        }
+        let is_surplus = self.surplus > 0;
+        self.surplus = self.surplus.saturating_sub(1);
+        is_surplus
     }
 
     /// Whether a pod serves.

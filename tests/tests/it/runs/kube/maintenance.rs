@@ -242,9 +242,15 @@ fn a_machine_comes_before_one_goes() {
     assert!(seen.pods(|fact| fact == PodFact::Evicted(true)).len() < 15);
 }
 
-/// A machine is drained while a budget refuses the eviction of two pods, one of them with a volume.
+/// A machine is drained while a budget refuses the eviction of two pods, one of them with a volume: every 20 s while a third pod of the
+/// budget is not ready, and every 5 s where all are, for then the budget is not expected to allow anything later.
 #[test]
-fn a_drain_asks_again_after_20_s_and_deletes_by_force_what_is_left_when_its_time_is_over() {
+fn a_drain_asks_again_and_deletes_by_force_what_is_left_when_its_time_is_over() {
+    drained_by_force(1, 20);
+    drained_by_force(0, 5);
+}
+
+fn drained_by_force(pending: u32, retry_s: u64) {
     let file = json!({
         "name": "refused", "duration": "40m",
         "topology": {"regions": [{"name": "r", "zones": ["za"]}]},
@@ -256,8 +262,9 @@ fn a_drain_asks_again_after_20_s_and_deletes_by_force_what_is_left_when_its_time
             "workloads": [
                 {"name": "web", "kind": "deployment", "replicas": 1, "cpu": 0.1, "memory": "1GiB"},
                 {"name": "db", "kind": "stateful_set", "replicas": 1, "cpu": 0.1, "memory": "1GiB", "volume": "zonal"},
+                {"name": "big", "kind": "deployment", "replicas": pending, "cpu": 1_000, "memory": "1GiB"},
             ],
-            "budgets": [{"name": "both", "pods": "app in (web, db)", "max_unavailable": 0}],
+            "budgets": [{"name": "apps", "pods": "app in (web, db, big)", "max_unavailable": 0}],
             "timers": {"machine_drain": "5m"},
         }],
         "operations": [{"at": "5m", "roll_pool": {"cluster": "c", "pool": "cpu"}}],
@@ -268,8 +275,8 @@ fn a_drain_asks_again_after_20_s_and_deletes_by_force_what_is_left_when_its_time
     let [(over, web), (_, db)] = forced[..] else { panic!("{forced:?}") };
     for pod in [web, db] {
         let asked: Vec<Time> = refused.iter().filter(|(_, of)| *of == pod).map(|(when, _)| *when).collect();
-        assert_eq!(asked.len(), 15, "from the start of the drain on, until 20 s before its end");
-        assert!(asked.windows(2).all(|pair| pair[1].since(pair[0]) == secs(20)), "{asked:?}");
+        assert_eq!(asked.len() as u64, 300 / retry_s, "from the start of the drain on, until {retry_s} s before its end");
+        assert!(asked.windows(2).all(|pair| pair[1].since(pair[0]) == secs(retry_s)), "{asked:?}");
         assert_eq!(over.since(asked[0]), secs(300));
         // Their objects go at once, and long before the machine: others take their places.
         assert!(seen.of(pod).contains(&(over, PodFact::Removed)), "{:?}", seen.of(pod));

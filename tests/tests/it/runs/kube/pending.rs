@@ -73,7 +73,7 @@ fn control_planes_with_pods_without_a_node_come_first() {
     let told: Vec<_> = pods.iter().map(|row| (row.shoot.as_str(), row.pods, row.reason.as_str())).collect();
     let (affinity, cpu) = (
         "0/4 nodes are available: 4 node(s) didn't match Pod's node affinity/selector",
-        "0/4 nodes are available: 4 Insufficient cpu, memory or pods",
+        "0/4 nodes are available: 4 Insufficient cpu",
     );
     assert_eq!(told, [("ssd", 1, affinity), ("big-1", 2, cpu), ("big-2", 2, cpu)]);
     let first = report.verdict().lines().next().map(str::to_owned);

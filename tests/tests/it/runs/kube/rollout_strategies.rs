@@ -183,6 +183,21 @@ fn rollouts_of_ordinary_workloads_are_in_the_report() {
     }
 }
 
+#[test]
+fn pods_that_a_scale_down_removes_are_in_no_batch_of_a_rollout() {
+    let scale = json!({"at": "303s", "scale_workload": {"cluster": "c", "workload": "app", "replicas": 4}});
+    let pods = |workload: Value| -> Vec<String> {
+        let report = rolled(workload, json!({}), std::slice::from_ref(&scale), json!([]));
+        let [rollout] = &report.rollouts[..] else { panic!("{:?}", report.rollouts) };
+        assert!(rollout.completed, "{rollout:?}");
+        rollout.batches.iter().flat_map(|batch| batch.pods.clone()).collect()
+    };
+    // The first had been replaced by then.
+    assert_eq!(pods(json!({"kind": "stateful_set"})), ["app-5", "app-3", "app-2", "app-1", "app-0"]);
+    let deployment = pods(json!({"kind": "deployment", "rollout": {"max_surge": 1, "max_unavailable": 0}}));
+    assert_eq!(deployment.len(), 4, "two of six old ones go for the scale: {deployment:?}");
+}
+
 /// New pods that start, and old ones that terminate once others are ready, are missed by nobody.
 #[test]
 fn a_deployment_disrupts_no_more_zones_than_it_lacks_pods() {

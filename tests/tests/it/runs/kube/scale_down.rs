@@ -10,9 +10,7 @@ use super::node_groups::{lax, pool, pool_over, sizes};
 use super::world::{KUBE_CLUSTER, Seen, at, broken, cut_zone, run, run_as, secs, workload};
 use zonefall_core::ids::{WorkloadId, ZoneId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::kube::machine::Phase;
-use zonefall_core::kube::name::{MachineName, NodeName};
-use zonefall_core::kube::record::{KubeRecord, MachineFact, PodFact};
+use zonefall_core::kube::record::{KubeRecord, NodeFact, PodFact};
 use zonefall_core::kube::spec::autoscaler::{ClusterAutoscaler, NodeCount, ScaleDownOptions};
 use zonefall_core::kube::spec::int_or_percent::IntOrPercent;
 use zonefall_core::kube::spec::{Budget, BudgetLimit, PodSelector, Resources, Task, UnhealthyPods, Workload, WorkloadScale};
@@ -125,20 +123,12 @@ fn limits() -> impl Strategy<Value = Limit> {
     prop_oneof![(0..3_u32).prop_map(Limit::Workload), named]
 }
 
-/// At each instant at which nodes were given up: pods on them, and pods that were healthy at any time of the second before.
-fn decisions(seen: &Seen, scenario: &Scenario) -> Vec<(Time, u32, u32)> {
-    let given = &scenario.kube.clusters[KUBE_CLUSTER].nodes;
-    let name = |machine| {
-        let key = given.iter_enumerated().find(|(_, node)| node.machine == Some(machine)).map(|(key, _)| NodeName::Given(key));
-        key.unwrap_or(NodeName::Machine(machine))
-    };
+/// At each instant at which nodes were chosen: pods on them, and pods that were healthy at any time of the second before.
+fn decisions(seen: &Seen) -> Vec<(Time, u32, u32)> {
     let (mut nodes, mut ready) = (BTreeMap::new(), BTreeSet::new());
     let mut all: Vec<(Time, u32, u32)> = Vec::new();
     let mut healthy = vec![(Time::ZERO, 0_u32)];
-    let has_failed =
-        |(_, machine, fact): (Time, MachineName, MachineFact)| (fact == MachineFact::Phase(Phase::Failed)).then_some(machine);
-    let failed: BTreeSet<MachineName> = seen.machines().into_iter().filter_map(has_failed).collect();
-    for (k, (when, record)) in seen.0.iter().enumerate() {
+    for (when, record) in &seen.0 {
         match *record {
             KubeRecord::Pod(pod, PodFact::Bound(node)) => drop(nodes.insert(pod, node)),
             KubeRecord::Pod(pod, PodFact::Ready(true)) => drop(ready.insert(pod)),
@@ -147,20 +137,14 @@ fn decisions(seen: &Seen, scenario: &Scenario) -> Vec<(Time, u32, u32)> {
                 nodes.remove(&pod);
                 ready.remove(&pod);
             }
-            KubeRecord::MachineDeploymentScaled(..) if all.last().is_none_or(|(last, ..)| last != when) => {
-                // The machine set deletes those that were given up, once it is notified.
-                let soon = seen.0[k..].iter().take_while(|(later, _)| later.since(*when) < secs(1));
-                let gone: BTreeSet<NodeName> = soon
-                    .filter_map(|(_, record)| match record {
-                        KubeRecord::Machine(machine, MachineFact::Phase(Phase::Terminating)) if !failed.contains(machine) => {
-                            Some(name(*machine))
-                        }
-                        _ => None,
-                    })
-                    .collect();
-                let evicted = nodes.values().filter(|node| gone.contains(node)).count() as u32;
+            KubeRecord::Node(node, NodeFact::ToBeDeleted) => {
+                let pods = nodes.values().filter(|other| **other == node).count() as u32;
                 let recent = healthy.iter().rev().take_while(|(until, _)| when.since(*until) < secs(1)).map(|(_, pods)| *pods);
-                all.push((*when, evicted, recent.chain([ready.len() as u32]).max().unwrap_or(0)));
+                let most = recent.chain([ready.len() as u32]).max().unwrap_or(0);
+                match all.last_mut() {
+                    Some((last, all, _)) if last == when => *all += pods,
+                    _ => all.push((*when, pods, most)),
+                }
             }
             _ => {}
         }
@@ -206,7 +190,7 @@ proptest! {
         if let Limit::Workload(0) = limit {
             prop_assert!(seen.pods(|fact| fact == PodFact::Evicted(true)).is_empty());
         }
-        for (when, evicted, healthy) in decisions(&seen, &scenario) {
+        for (when, evicted, healthy) in decisions(&seen) {
             let wanted = pods[[at(900), at(4_000)].iter().filter(|scaled| when >= **scaled).count()];
             let allowed = limit.allows(wanted, healthy);
             prop_assert!(evicted <= allowed, "{when:?}: {evicted} pods on nodes that go, {healthy} of {wanted} healthy");
