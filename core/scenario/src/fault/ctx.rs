@@ -106,11 +106,6 @@ impl<'a, 'c> FaultCtx<'a, 'c> {
         place
     }
 
-    /// Warns of a field, or (without one) of the fault as a whole.
-    pub(crate) fn warn(&mut self, field: &str, found: &str, expected: &str) {
-        self.ctx.warn(&self.place(field), found, expected);
-    }
-
     /// What the file says of a load balancer.
     pub(crate) fn balancer_spec(&self, id: BalancerId) -> Option<&'a LoadBalancer> {
         self.resolver.balancers.0.get(id)

@@ -184,6 +184,7 @@ fn node_affinity_that_no_node_can_satisfy_is_warned_of() {
     let of_b = |sizing: &str| {
         let fields = json!({
             "zones": ["a", "b"], "pools": [{"name": "p", "minimum": 0, "maximum": 1}], "components": machines(true),
+            "control_plane_nodes": false,
             "controllers": {"cluster_autoscaler": {"sizing": sizing}},
         });
         let found = warnings(json!({"node_affinity": ["topology.kubernetes.io/zone in (b)"]}), fields);
