@@ -97,7 +97,9 @@ impl Flows {
             _ => return,
         }
         if !self.flows.is_empty() {
-            Arc::make_mut(&mut self.flows).values_mut().for_each(|flow| flow.stale = true);
+            for flow in Arc::make_mut(&mut self.flows).values_mut() {
+                flow.stale = true;
+            }
         }
     }
 
