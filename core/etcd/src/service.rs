@@ -115,7 +115,7 @@ impl EtcdCluster {
     /// The same of any member.
     fn time_of(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
         let server = self.responsive(index)?;
-        if self.members[index as usize].is_defragmenting() || (kind == RequestKind::Write && self.refuses_writes(server)) {
+        if self.members[index as usize].is_defragmenting() {
             return None;
         }
         if kind == RequestKind::SerializableRead {
@@ -125,6 +125,9 @@ impl EtcdCluster {
             return None;
         }
         let leader = server.raft.lead?;
+        if kind == RequestKind::Write && self.would_refuse_writes(server, leader) {
+            return None;
+        }
         let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
         Some(to_leader + self.quorum_time(leader, kind == RequestKind::Write, net)?)
     }

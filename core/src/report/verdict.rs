@@ -7,6 +7,7 @@ use super::cluster::lasts_all_of;
 use super::{
     BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage,
 };
+use crate::etcd::command_bytes::is_full;
 use crate::scenario::text;
 use indexmap::IndexMap;
 
@@ -154,8 +155,15 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
 
 /// Whose database was full, and what makes writes possible again.
 fn no_space(cluster: &EtcdReport) -> Option<Sentence> {
-    let first = cluster.alarms.first()?;
     let quota = text::bytes(cluster.quota_bytes);
+    let Some(first) = cluster.alarms.first() else {
+        // No put that members take for one has raised the alarm.
+        let full = cluster.members.iter().find(|member| is_full(member.database_bytes, cluster.quota_bytes))?;
+        return Some(vec![say(format!(
+            "The database of {} has reached its quota of {quota}: it refuses what is put.",
+            full.name
+        ))]);
+    };
     let mut sentence =
         vec![say(format!("The database of {} ", first.member)), at(first.from_s, format!("exceeded its quota of {quota}"))];
     sentence.push(say(if cluster.alarms.last()?.completed {
