@@ -4,9 +4,7 @@ mod access;
 mod kube;
 
 use super::cluster::lasts_all_of;
-use super::{
-    BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage,
-};
+use super::{BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, Report, vantage};
 use crate::etcd::command_bytes::is_full;
 use crate::scenario::text;
 use indexmap::IndexMap;
@@ -259,15 +257,9 @@ fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
 
 /// Which clients that was true of, where it was not true of all.
 fn whom(cluster: &EtcdReport, kind: OutageKind) -> String {
-    type Time = fn(f64, &ReadUnavailable) -> f64;
-    let time: Time = match kind {
-        OutageKind::Quorum => return String::new(),
-        OutageKind::Write => |write, _| write,
-        OutageKind::ReadLinearizable => |_, read| read.linearizable,
-        OutageKind::ReadSerializable => |_, read| read.serializable,
-    };
-    let rows = cluster.vantages.iter().map(|row| (&*row.from, time(row.write_unavailable_s, &row.read_unavailable_s)));
-    vantage::who(rows, time(cluster.write_unavailable_s, &cluster.read_unavailable_s))
+    let compared = || cluster.vantages.iter().filter_map(|row| Some((&*row.from, cluster.compared(row, kind)?)));
+    let counted_s = compared().next().map_or(0.0, |(_, (counted_s, _))| counted_s);
+    vantage::who(compared().map(|(from, (_, own_s))| (from, own_s)), counted_s)
 }
 
 fn leader(cluster: &EtcdReport) -> Option<Sentence> {
