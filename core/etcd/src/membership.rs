@@ -31,6 +31,9 @@ const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not
 /// Who asks hears nothing where the change was dropped, turned into an empty entry or lost with its leader (`parseProposeCtxErr`).
 const TIMED_OUT: &str = "etcdserver: request timed out";
 
+/// Who asks for a promotion that waits for a leader in vain.
+const NO_LEADER: &str = "etcdserver: no leader";
+
 impl EtcdCluster {
     /// An operator asks for a change at whoever leads. `learner`: whether a member to be added is one.
     pub fn change_membership(&mut self, change: MemberChange, learner: bool, ctx: &mut EtcdCtx<'_>) {
@@ -44,8 +47,11 @@ impl EtcdCluster {
             ctx.record(EtcdRecord::Membership { change, refused: Some(refused) });
             return;
         }
-        let leader = self.leader().expect("no change without a leader");
         let until = ctx.now + self.options.request_timeout;
+        let Some(leader) = self.leader() else {
+            self.await_change(Pending { change, entry: None, until }, ctx);
+            return;
+        };
         let raft = &mut self.server_mut(leader).raft;
         let before = raft.log.last();
         raft.propose(ctx.now, Token::NONE, Command::Conf(conf_change));
@@ -53,16 +59,23 @@ impl EtcdCluster {
         // The leader takes none while it hands over, and an empty entry instead while another change is not applied.
         let taken = last > before && raft.log.get(last).is_some_and(|entry| entry.command == Command::Conf(conf_change));
         let entry = taken.then_some((last, raft.term));
-        self.changes.push(Pending { change, entry, until });
-        ctx.schedule(until, self.id, EtcdEvent::ChangesDue);
+        self.await_change(Pending { change, entry, until }, ctx);
         self.after(leader, ctx);
+    }
+
+    fn await_change(&mut self, pending: Pending, ctx: &mut EtcdCtx<'_>) {
+        ctx.schedule(pending.until, self.id, EtcdEvent::ChangesDue);
+        self.changes.push(pending);
     }
 
     /// Who has asked for changes that were not applied in time is told so. (They may be applied yet, if a log holds them.)
     pub(super) fn changes_due(&mut self, ctx: &mut EtcdCtx<'_>) {
-        let now = ctx.now;
+        let (now, has_leader) = (ctx.now, self.leader().is_some());
         for late in self.changes.extract_if(.., |pending| pending.until <= now) {
-            ctx.record(EtcdRecord::Membership { change: late.change, refused: Some(TIMED_OUT) });
+            // A promotion waits for a leader, who alone knows what a learner has (`waitLeader`); other changes are proposed to anybody.
+            let waits = matches!(late.change, MemberChange::Promote(_)) && !has_leader;
+            let refused = Some(if waits { NO_LEADER } else { TIMED_OUT });
+            ctx.record(EtcdRecord::Membership { change: late.change, refused });
         }
     }
 
@@ -73,18 +86,24 @@ impl EtcdCluster {
 
     /// Why a change is refused, in etcd's words.
     pub(super) fn rejection(&self, change: MemberChange, learner: bool, ctx: &EtcdCtx<'_>) -> Option<&'static str> {
-        let Some(leader) = self.leader() else { return Some("etcdserver: no leader") };
-        let Some(server) = self.responsive(leader) else { return Some(TIMED_OUT) };
+        // Without a leader the first member that answers checks the same, and proposes it to nobody.
+        let leader = self.leader();
+        let joined =
+            |index: &u8| self.members[*index as usize].state == MemberState::Joined && !self.members[*index as usize].displaced;
+        let answers = |index: &u8| joined(index) && self.responsive(*index).is_some();
+        let Some(asked) = leader.or_else(|| (0..self.members.len() as u8).find(answers)) else { return Some(TIMED_OUT) };
+        let Some(server) = self.responsive(asked) else { return Some(TIMED_OUT) };
         let conf_state = server.raft.conf_state;
         let members: Vec<u8> = conf_state.members().iter().collect();
         let view =
             |&index: &u8| View { started: self.members[index as usize].published, learner: conf_state.learners.contains(index) };
         let views: Vec<View> = members.iter().map(view).collect();
         let voters = conf_state.quorum.voters();
-        let connected = voters.iter().filter(|&index| self.connected_for(leader, index, HEALTH_INTERVAL, ctx)).count();
+        let connected = voters.iter().filter(|&index| self.connected_for(asked, index, HEALTH_INTERVAL, ctx)).count();
         let (MemberChange::Add(id) | MemberChange::Remove(id) | MemberChange::Promote(id)) = change;
         let known = conf_state.members().contains(id.index);
         match change {
+            MemberChange::Promote(_) if leader.is_none() => None,
             MemberChange::Add(_) if known => Some("membership: ID exists"),
             MemberChange::Add(_) if learner && conf_state.learners.len() >= usize::from(self.options.max_learners) => {
                 Some("membership: too many learner members in cluster")
@@ -93,7 +112,7 @@ impl EtcdCluster {
             MemberChange::Promote(_) if !conf_state.learners.contains(id.index) => {
                 Some("membership: can only promote a learner member")
             }
-            MemberChange::Promote(_) if !self.learner_is_ready(leader, id) => {
+            MemberChange::Promote(_) if !self.learner_is_ready(asked, id) => {
                 Some("etcdserver: can only promote a learner member which is in sync with leader")
             }
             _ if !self.options.strict_reconfig_check => None,
@@ -105,10 +124,10 @@ impl EtcdCluster {
             MemberChange::Remove(_) if conf_state.learners.contains(id.index) => None,
             MemberChange::Remove(_) => {
                 let place = members.iter().position(|&index| index == id.index)?;
-                let active = self.connected_for(leader, id.index, Duration::ZERO, ctx);
+                let active = self.connected_for(asked, id.index, Duration::ZERO, ctx);
                 if !may_remove_voter(&views, place) {
                     Some(NOT_ENOUGH_STARTED)
-                } else if (active || id.index == leader) && connected < 1 + quorum_of(voters.len() - 1) {
+                } else if (active || id.index == asked) && connected < 1 + quorum_of(voters.len() - 1) {
                     Some("etcdserver: unhealthy cluster")
                 } else {
                     None

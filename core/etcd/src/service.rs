@@ -10,8 +10,8 @@ use crate::member::{Member, MemberState, Server};
 use crate::record::{EtcdRecord, Service};
 use smallvec::SmallVec;
 use zonefall_kernel::time::Duration;
+use zonefall_network::Network;
 use zonefall_network::vantage::Change;
-use zonefall_network::{HostId, Network};
 use zonefall_scenario::{Probe, Vantage};
 
 /// What a request asks of the member that takes it.
@@ -43,14 +43,18 @@ impl EtcdCluster {
         }
         let kinds = [RequestKind::Write, RequestKind::LinearizableRead, RequestKind::SerializableRead];
         let answers = kinds.map(|kind| self.answers(kind, ctx.net));
+        let mut views = std::mem::take(&mut self.services.views);
         let have = |vantage: Vantage| {
-            let in_time = |&(host, time): &(HostId, Duration)| {
-                ctx.net.reach_from(vantage, host).is_some_and(|way| way + time <= probe.deadline)
+            let in_time = |&(index, time): &(u8, Duration)| {
+                self.is_asked_from(vantage, index, ctx.net)
+                    && ctx.net.reach_from(vantage, self.host(index)).is_some_and(|way| way + time <= probe.deadline)
             };
             answers.each_ref().map(|answers| answers.iter().any(in_time))
         };
         let vantages = self.vantages(ctx.net);
-        for change in self.services.views.look(probe, vantages, ctx.net, have) {
+        let changes = views.look(probe, vantages, ctx.net, have);
+        self.services.views = views;
+        for change in changes {
             ctx.record(match change {
                 Change::Counted { service, has: up } => EtcdRecord::Availability { cluster, service: ASKED[service], up },
                 Change::Apart { from, service, has: up } => {
@@ -85,9 +89,9 @@ impl EtcdCluster {
         net.vantages(self.members.iter().filter(there).map(|member| member.host))
     }
 
-    /// The hosts of members that answer, and how long each takes over a request that has reached it.
-    fn answers(&self, kind: RequestKind, net: &Network) -> Vec<(HostId, Duration)> {
-        let answer = |index: u8| Some((self.host(index), self.time_at(index, kind, net)?));
+    /// The members that answer those who ask them, and how long each takes over a request that has reached it.
+    fn answers(&self, kind: RequestKind, net: &Network) -> Vec<(u8, Duration)> {
+        let answer = |index: u8| Some((index, self.time_of(index, kind, net)?));
         (0..self.members.len() as u8).filter_map(answer).collect()
     }
 
@@ -103,10 +107,15 @@ impl EtcdCluster {
         self.responsive(index).is_some() || self.has_restored(index)
     }
 
-    /// How long a member takes over a request that has reached it now; `None`: it does not answer.
+    /// How long a member that clients are sent to takes over a request that has reached it now; `None`: it does not answer.
     pub fn time_at(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
-        let server = self.responsive(index).filter(|_| self.is_in_service(index))?;
-        if self.members[index as usize].is_defragmenting() || (kind == RequestKind::Write && self.refuses_writes(server)) {
+        self.time_of(index, kind, net).filter(|_| self.is_in_service(index))
+    }
+
+    /// The same of any member.
+    fn time_of(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
+        let server = self.responsive(index)?;
+        if self.members[index as usize].is_defragmenting() {
             return None;
         }
         if kind == RequestKind::SerializableRead {
@@ -116,6 +125,9 @@ impl EtcdCluster {
             return None;
         }
         let leader = server.raft.lead?;
+        if kind == RequestKind::Write && self.would_refuse_writes(server, leader) {
+            return None;
+        }
         let to_leader = if leader == index { Duration::ZERO } else { self.connected(index, leader, net)? };
         Some(to_leader + self.quorum_time(leader, kind == RequestKind::Write, net)?)
     }

@@ -53,6 +53,13 @@ impl EtcdCluster {
         server.database.no_space || is_full(server.database.file_bytes, self.options.quota_bytes)
     }
 
+    /// Whether a member with this leader would refuse what is put now. The leader knows whether the alarm is on: what changed that comes
+    /// before any put from now on, also where the member has yet to apply it.
+    pub(super) fn would_refuse_writes(&self, server: &Server, leader: u8) -> bool {
+        let known = self.server(leader).unwrap_or(server);
+        known.database.no_space || is_full(server.database.file_bytes, self.options.quota_bytes)
+    }
+
     /// Writes what an entry does to a member's database. `first`: nobody has applied it before.
     pub(super) fn store(&mut self, index: u8, entry: Entry, first: bool, ctx: &mut EtcdCtx<'_>) -> Stored {
         let has_room = self.has_room(index, entry.command);

@@ -139,11 +139,13 @@ impl Availability {
     pub fn vantages(&self, cluster: EtcdId, vantages: &[Vantage], now: Time) -> Vec<VantageReport> {
         let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked, now));
         let row = |(from, without): (Vantage, [Duration; 3])| {
-            let s = |asked: usize| length(without[asked] + late[asked].at(from, &self.rules));
+            let late: [Option<Duration>; 3] = std::array::from_fn(|asked| late[asked].at(from, &self.rules));
+            let s = |asked: usize| length(without[asked] + late[asked].unwrap_or(Duration::ZERO));
             VantageReport {
                 from: from.name(&self.scenario).to_owned(),
                 write_unavailable_s: s(0),
                 read_unavailable_s: ReadUnavailable { linearizable: s(1), serializable: s(2) },
+                unobserved: ASKED.into_iter().zip(late).filter_map(|(of, late)| late.is_none().then(|| of.into())).collect(),
             }
         };
         self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()

@@ -13,6 +13,7 @@
 
 mod balancers;
 mod compose;
+mod recovery;
 mod servers;
 mod space;
 mod waits;

@@ -69,14 +69,32 @@ pub struct VantageReport {
     pub write_unavailable_s: f64,
     /// Time without read service.
     pub read_unavailable_s: ReadUnavailable,
+    /// Services of which only the state is known there: requests elsewhere were late, and nobody here asked.
+    #[serde(default)]
+    pub unobserved: Vec<OutageKind>,
 }
 
 impl EtcdReport {
+    /// How long clients were without something that they ask for, as it counts and at one of its vantages; `None`: too little is known
+    /// of that vantage to compare them. In seconds.
+    pub(super) fn compared(&self, row: &VantageReport, kind: OutageKind) -> Option<(f64, f64)> {
+        let of = |write_s: f64, read: &ReadUnavailable| match kind {
+            OutageKind::Quorum => 0.0,
+            OutageKind::Write => write_s,
+            OutageKind::ReadLinearizable => read.linearizable,
+            OutageKind::ReadSerializable => read.serializable,
+        };
+        let (counted_s, own_s) =
+            (of(self.write_unavailable_s, &self.read_unavailable_s), of(row.write_unavailable_s, &row.read_unavailable_s));
+        (own_s >= counted_s || !row.unobserved.contains(&kind)).then_some((counted_s, own_s))
+    }
+
     /// Vantages whose clients were hit otherwise than those that count.
     pub fn vantages_apart(&self) -> impl Iterator<Item = &VantageReport> {
-        let said = |write: f64, read: &ReadUnavailable| [write, read.linearizable, read.serializable].map(text::seconds);
-        let counted = said(self.write_unavailable_s, &self.read_unavailable_s);
-        self.vantages.iter().filter(move |row| said(row.write_unavailable_s, &row.read_unavailable_s) != counted)
+        let asked = [OutageKind::Write, OutageKind::ReadLinearizable, OutageKind::ReadSerializable];
+        let apart = |(counted_s, own_s): (f64, f64)| text::seconds(counted_s) != text::seconds(own_s);
+        let is_apart = move |row: &&VantageReport| asked.iter().any(|kind| self.compared(row, *kind).is_some_and(apart));
+        self.vantages.iter().filter(is_apart)
     }
 }
 

@@ -4,9 +4,8 @@ mod access;
 mod kube;
 
 use super::cluster::lasts_all_of;
-use super::{
-    BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, ReadUnavailable, Report, vantage,
-};
+use super::{BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, Report, vantage};
+use crate::etcd::command_bytes::is_full;
 use crate::scenario::text;
 use indexmap::IndexMap;
 
@@ -154,8 +153,15 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
 
 /// Whose database was full, and what makes writes possible again.
 fn no_space(cluster: &EtcdReport) -> Option<Sentence> {
-    let first = cluster.alarms.first()?;
     let quota = text::bytes(cluster.quota_bytes);
+    let Some(first) = cluster.alarms.first() else {
+        // No put that members take for one has raised the alarm.
+        let full = cluster.members.iter().find(|member| is_full(member.database_bytes, cluster.quota_bytes))?;
+        return Some(vec![say(format!(
+            "The database of {} has reached its quota of {quota}: it refuses what is put.",
+            full.name
+        ))]);
+    };
     let mut sentence =
         vec![say(format!("The database of {} ", first.member)), at(first.from_s, format!("exceeded its quota of {quota}"))];
     sentence.push(say(if cluster.alarms.last()?.completed {
@@ -251,16 +257,10 @@ fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
 
 /// Which clients that was true of, where it was not true of all.
 fn whom(cluster: &EtcdReport, kind: OutageKind) -> String {
-    type Time = fn(f64, &ReadUnavailable) -> f64;
-    let time: Time = match kind {
-        OutageKind::Quorum => return String::new(),
-        OutageKind::Write => |write, _| write,
-        OutageKind::ReadLinearizable => |_, read| read.linearizable,
-        OutageKind::ReadSerializable => |_, read| read.serializable,
-    };
-    let hit = |write_s, read_s| vantage::hit_for(time(write_s, read_s));
-    let rows = cluster.vantages.iter().map(|row| (&*row.from, hit(row.write_unavailable_s, &row.read_unavailable_s)));
-    vantage::who(rows, &hit(cluster.write_unavailable_s, &cluster.read_unavailable_s))
+    let compared = || cluster.vantages.iter().filter_map(|row| Some((&*row.from, cluster.compared(row, kind)?)));
+    let counted_s = compared().next().map_or(0.0, |(_, (counted_s, _))| counted_s);
+    let rows = compared().map(|(from, (_, own_s))| (from, vantage::hit_for(own_s)));
+    vantage::who(rows, &vantage::hit_for(counted_s))
 }
 
 fn leader(cluster: &EtcdReport) -> Option<Sentence> {

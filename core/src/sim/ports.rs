@@ -38,7 +38,9 @@ impl Storage for EtcdStorage<'_> {
 
     fn life(&self, member: MemberId) -> Option<u64> {
         let cluster = self.cluster(member.cluster);
-        cluster.server(member.index).map(|_| cluster.members[member.index as usize].lives)
+        let it = &cluster.members[member.index as usize];
+        // What one that was displaced goes on writing is in no store of a Kubernetes cluster.
+        cluster.server(member.index).filter(|_| !it.displaced).map(|_| it.lives)
     }
 
     fn is_frozen(&self, member: MemberId) -> bool {

@@ -24,13 +24,19 @@ use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::Scenario;
 use zonefall_scenario::text;
+use zonefall_scenario::{Scenario, Vantage};
 
 impl EtcdCluster {
     /// Whether clients are sent to this member: to every one, where a quorum serves.
     pub fn is_in_service(&self, index: u8) -> bool {
         self.passive.as_deref().is_none_or(|passive| passive.endpoint == index)
+    }
+
+    /// Whether clients at a vantage ask this member: one that was displaced is still asked where nobody has told of the switch-over.
+    pub(super) fn is_asked_from(&self, vantage: Vantage, index: u8, net: &Network) -> bool {
+        let untold = |passive: &Passive| self.members[index as usize].displaced && !passive.tells(vantage, net);
+        self.is_in_service(index) || self.passive.as_deref().is_some_and(untold)
     }
 
     /// etcd-druid can act from now on, on this host, or can no longer.
@@ -73,10 +79,10 @@ impl EtcdCluster {
         self.passive.as_deref_mut().expect("an active-passive cluster")
     }
 
-    /// Its machine, or its container, runs and has its volume.
+    /// Its machine, or its container, runs, is not frozen, and has its volume.
     fn is_up(&self, index: u8) -> bool {
         let member = &self.members[index as usize];
-        member.held_down == 0 && !member.halted && member.disk.is_present()
+        member.held_down == 0 && !member.halted && member.pause.is_none() && member.disk.is_present()
     }
 
     /// Whether it stands by with something that it has restored.

@@ -17,7 +17,8 @@
 //!   `--force-new-cluster`, which drops what the learner has not yet heard to be committed (`restartAsStandaloneNode`).
 //! - A restored cluster would count terms (and entries) from 1 again. Here both go on, so that an index is the revision it stands for.
 //! - A displaced member that still runs (it was cut off, not dead) still serves the clients that have not heard of the switch: those
-//!   that the controller does not reach either. What it commits is lost when it is thrown away.
+//!   that the controller does not reach either. What it commits is lost when it is thrown away. (API servers leave it at once: a
+//!   Kubernetes cluster has one store here.)
 //! - Revisions come again after a loss: watchers that had seen them hear nothing until there are newer ones, as with etcd.
 //! - A primary that lost its own disk is not restored in place: the standby takes over.
 //!
@@ -40,7 +41,7 @@ use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::{ActivePassive, Controller, EtcdClusterSpec};
+use zonefall_scenario::{ActivePassive, Controller, EtcdClusterSpec, Vantage};
 
 /// What an active-passive cluster waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +163,16 @@ impl Passive {
             (Controller::Druid, Some(druid)) => net.is_powered(host) && net.is_open(druid, host),
             // Who acts next will be where it can.
             (Controller::Druid, None) | (Controller::Everywhere, _) => has_way_out(host, net),
+        }
+    }
+
+    /// Whether clients at a vantage observe a switch-over now.
+    pub(crate) fn tells(&self, vantage: Vantage, net: &Network) -> bool {
+        match (vantage, self.spec.switching.controller, self.druid) {
+            (Vantage::Zone(zone), ..) => net.hosts_in(zone).any(|host| self.reaches(host, net)),
+            (Vantage::Outside, Controller::Zone(zone), _) => net.hosts_in(zone).any(|host| has_way_out(host, net)),
+            (Vantage::Outside, Controller::Druid, Some(druid)) => has_way_out(druid, net),
+            (Vantage::Outside, Controller::Druid | Controller::Everywhere, _) => true,
         }
     }
 

@@ -207,6 +207,12 @@ impl<'a> FaultResolver<'a> {
         found.map(|k| FaultTarget::OfLeader(EtcdId::from(k)))
     }
 
+    /// The node of a member that never runs on another.
+    pub(crate) fn fixed_node(&self, member: MemberId) -> Option<NodeId> {
+        let cluster = &self.members.clusters[member.cluster];
+        (!cluster.managed).then(|| cluster.members[usize::from(member.index)].node)
+    }
+
     fn member_target(
         &self,
         ctx: &mut CheckCtx<'_>,

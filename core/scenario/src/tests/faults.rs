@@ -1,7 +1,9 @@
 //! What no scenario could hold is refused, also where a user injects it.
 
+use serde_json::{Value, json};
 use zonefall_kernel::time::Duration;
 
+use super::messages::changed;
 use super::*;
 use crate::ids::{MemberId, NodeId, VolumeId, ZoneId};
 
@@ -109,4 +111,42 @@ fn what_is_offered_can_be_written_into_the_file_it_is_offered_for() {
         }
     }
     assert!(written > 500, "{written}");
+}
+
+/// Of the same thing that is broken already, or of one that it needs, for as long as the fault lasts.
+#[test]
+fn faults_that_change_nothing_are_warned_of() {
+    let warnings = |faults: Value| {
+        let scenario = Scenario::from_json(&changed("/faults", faults).to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let fault = |at: &str, lasts: &str, what: Value| {
+        let mut fault = json!({"at": at, "for": lasts});
+        fault.as_object_mut().expect("an object").extend(what.as_object().expect("an object").clone());
+        fault
+    };
+    let crash = || json!({"kind": "node_crash", "node": "na"});
+    let pause = || json!({"kind": "process_pause", "member": "m0"});
+    let power = || json!({"kind": "zone_power", "zone": "za"});
+    let slow = || json!({"kind": "disk_slow", "volume": "m0", "add": "1s"});
+    let of = |k: usize, other: usize| {
+        format!(
+            "faults[{k}]: expected something that works then: faults[{other}] has broken it already; found a fault that changes nothing"
+        )
+    };
+    assert_eq!(warnings(json!([fault("2m", "1m", crash()), fault("1m", "4m", crash())])), [of(0, 1)]);
+    assert_eq!(warnings(json!([fault("1m", "4m", power()), fault("2m", "3m", crash())])), [of(1, 0)]);
+    for dark in [crash(), power()] {
+        assert_eq!(warnings(json!([fault("1m", "2m", dark), fault("2m", "5m", pause())])), [of(1, 0)]);
+    }
+    // One that lasts longer, one of something else, one that begins when the other is over, and what adds up.
+    let other = json!({"kind": "node_crash", "node": "nb"});
+    for fine in [
+        [fault("1m", "4m", crash()), fault("2m", "4m", crash())],
+        [fault("1m", "4m", crash()), fault("2m", "1m", other)],
+        [fault("1m", "1m", crash()), fault("2m", "1m", pause())],
+        [fault("1m", "4m", slow()), fault("2m", "1m", slow())],
+    ] {
+        assert_eq!(warnings(json!(fine)), Vec::<String>::new(), "{fine:?}");
+    }
 }

@@ -444,3 +444,21 @@ fn what_operators_cannot_ask_for() {
     }
     assert_eq!(errors.lines().count(), 9, "{errors}");
 }
+
+/// Two compaction intervals are ten minutes.
+#[test]
+fn an_initial_database_without_room_for_an_object_is_warned_of() {
+    let warnings = |verb: &str, database: &str| {
+        let requests = json!([{"name": "upd", "verb": verb, "rate": "40/s", "object": "4KiB"}]);
+        let shoot =
+            json!({"name": "a", "use": {"idle": false, "requests": requests}, "etcd": {"initial": {"database": database}}});
+        read(&landscape(json!([shoot])).to_string()).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let small = warnings("update", "64MiB");
+    assert!(
+        matches!(&small[..], [one] if one.starts_with("shoots[0].etcd.initial.database: expected more than 9") && one.ends_with("found \"64MiB\"")),
+        "{small:?}"
+    );
+    assert_eq!(warnings("update", "128MiB"), Vec::<String>::new());
+    assert_eq!(warnings("create", "64MiB"), Vec::<String>::new());
+}

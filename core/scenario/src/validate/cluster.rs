@@ -89,6 +89,8 @@ pub(super) fn validate(
         if let Some(usage) = &cluster.usage {
             lowering.mark(ctx, &format!("{path}.use"), &usage.mark);
             site.cluster.requests = usage::of_cluster(ctx, &path, usage, &site.cluster.components);
+            let database = cluster.control_plane.initial.database;
+            usage::warn_of_small_database(ctx, &format!("{path}.control_plane"), database, &site.cluster.requests);
             site.cluster.in_flight = usage::in_flight(usage);
             site.cluster.fairness = usage::fairness(usage);
             site.cluster.background.clear();

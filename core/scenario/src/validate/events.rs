@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::mark;
+use super::{mark, void_faults};
 use crate::error::quote;
 use crate::fault::{FaultCtx, FaultResolver, FaultTarget, UNCLAIMED};
 use crate::ids::{NodeId, VolumeId, ZoneId};
@@ -41,14 +41,15 @@ pub(super) fn validate(
             break;
         }
         let lasts = fault.lasts.map(|span| span.0);
-        planned.extend(faults.into_iter().map(|fault| PlannedFault { at, lasts, fault }));
+        planned.extend(faults.into_iter().map(|fault| (k, PlannedFault { at, lasts, fault })));
     }
+    void_faults::warn(ctx, &planned, resolver);
     let mut random = Vec::new();
     for (k, faults) in raw.random_faults.iter().enumerate() {
         random.push(random_faults(ctx, &format!("random_faults[{k}]"), faults, resolver));
     }
     too_many(ctx, raw, &random);
-    (planned, random)
+    (planned.into_iter().map(|(_, fault)| fault).collect(), random)
 }
 
 fn random_faults(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawRandomFaults, resolver: &FaultResolver<'_>) -> RandomFaults {

@@ -361,6 +361,12 @@ impl ShootPlacement<'_> {
         let own = || workloads.iter().map(|id| &site.cluster.workloads[*id]);
         let usage = entry.usage.as_ref();
         let requests = usage.map(|usage| usage::of_shoot(ctx, path, usage, own()));
+        usage::warn_of_small_database(
+            ctx,
+            &format!("{path}.etcd"),
+            entry.etcd.initial.database,
+            requests.as_deref().unwrap_or(&[]),
+        );
         let background = if usage.is_some() { Vec::new() } else { usage::behind_shoot(own()) };
         let (seed, zones, forms) = (SeedId(s as u16), Vec::new(), Vec::new());
         shoot.hosted = Some(Hosted { seed, cluster, zones, workloads, forms });

@@ -30,6 +30,7 @@ mod shoot_etcd;
 mod suitable;
 mod topology;
 mod usage;
+mod void_faults;
 mod volume;
 mod workload;
 

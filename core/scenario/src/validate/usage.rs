@@ -11,8 +11,10 @@ use crate::kube::gardener::Shoot;
 use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load};
 use crate::kube::{Component, KubeClusterSpec, KubeModel, Role, Workload};
 use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
-use crate::lowering::CheckCtx;
+use crate::lowering::{CheckCtx, quoted};
 use crate::raw::{RawInFlight, RawRequests, RawScenario, RawTraffic, RawUsage, RawVerb};
+use crate::text;
+use crate::units::Size;
 use zonefall_kernel::time::{Duration, Time};
 
 /// Worker nodes of a shoot (GEP-20: traffic of a fresh shoot).
@@ -32,6 +34,8 @@ const MAX_TOTAL_BYTES: u128 = 1_000_000_000_000_000_000;
 const COPIES: u128 = 16;
 /// Most requests of a run that is simulated request by request.
 const MAX_REQUESTS: u128 = 100_000_000;
+/// `--etcd-compaction-interval` of kube-apiserver.
+const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
 /// An API server waits for etcd as long as its caller may wait for it (`--request-timeout`); etcd's own time-out is mostly sooner.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most parts of what API servers ask then: each has a place among the hosts.
@@ -105,6 +109,24 @@ fn requests(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawUsage, components: &[&s
         own.retries = raw.retries;
     }
     all
+}
+
+/// Warns of an initial database in which there is no room for what its writes supersede before it is compacted away: it would hold no
+/// object.
+pub(super) fn warn_of_small_database(ctx: &mut CheckCtx<'_>, path: &str, database: Size, requests: &[Requests]) {
+    let superseded = |own: &Requests| match own.etcd {
+        Some((Objects::Main, Op::Txn { change: Change::Update | Change::Own | Change::Delete, key_bytes, value_bytes })) => {
+            u128::from(own.per_million_s) * u128::from(key_bytes + value_bytes)
+        }
+        _ => 0,
+    };
+    let per_million_s: u128 = requests.iter().map(superseded).sum();
+    let kept = per_million_s * u128::from(2 * COMPACTION_INTERVAL.as_nanos()) / 1_000_000_000_000_000;
+    if u128::from(database.0) <= kept {
+        let expected =
+            format!("more than {}, which its writes supersede in two compaction intervals (10 min)", text::bytes(kept as u64));
+        ctx.warn(&format!("{path}.initial.database"), quoted(database), expected);
+    }
 }
 
 /// What an API server works on at a time.

@@ -286,11 +286,12 @@ impl Late {
         .unwrap_or(Duration::ZERO)
     }
 
-    /// How long it was too slow for clients at a vantage. Zones that were hit about as hard as what counts (what their requests met
-    /// differs by chance) and vantages where nobody asked have what counts.
-    pub(super) fn at(&self, vantage: Vantage, rules: &Rules) -> Duration {
+    /// How long it was too slow for clients at a vantage; `None`: nobody asked there, and requests elsewhere were late. Zones that were
+    /// hit about as hard as what counts (what their requests met differs by chance) have what counts.
+    pub(super) fn at(&self, vantage: Vantage, rules: &Rules) -> Option<Duration> {
         let counted = self.counted(rules);
         let own = if let Vantage::Zone(zone) = vantage { self.zones.get(&zone).map(|zone| zone.late) } else { None };
-        own.filter(|own| own.as_nanos().abs_diff(counted.as_nanos()) > counted.as_nanos() / 100).unwrap_or(counted)
+        let is_near = |own: Duration| own.as_nanos().abs_diff(counted.as_nanos()) <= counted.as_nanos() / 100;
+        own.map(|own| if is_near(own) { counted } else { own }).or((counted == Duration::ZERO).then_some(counted))
     }
 }

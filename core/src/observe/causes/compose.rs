@@ -20,7 +20,7 @@ const MOST: usize = 4;
 const UNKNOWN: &str = "no active fault";
 
 /// Writes go on this soon after an election: the new leader commits its first entry.
-const SETTLES: Duration = Duration::from_secs(1);
+pub(super) const SETTLES: Duration = Duration::from_secs(1);
 /// Messages of one election arrive within this time, typically.
 const MESSAGE: Duration = Duration::from_millis(10);
 
@@ -122,6 +122,9 @@ impl Causes {
             } else {
                 standing.push(fault);
             }
+        }
+        if self.begins_full(outage) {
+            (fresh, standing) = (Vec::new(), Vec::new());
         }
         // What happened in the very moment of the outage explains it without what was over before.
         let at_once = fresh.iter().any(|(at, ..)| *at == outage.from);
@@ -292,7 +295,7 @@ impl Causes {
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
     /// good its links, and a read of a member's own data asks no disk (but waits while the database is committed).
-    fn matters(&self, fault: &ActiveFault, outage: &Outage) -> bool {
+    pub(super) fn matters(&self, fault: &ActiveFault, outage: &Outage) -> bool {
         let could = match fault.fault.kind().impact() {
             Impact::Stops | Impact::Cuts => true,
             Impact::SlowsNetwork => outage.service != Service::Quorum,
@@ -309,11 +312,14 @@ impl Causes {
         let Some(end) = outage.to.filter(|end| only_slow && fault.from < outage.from && to.is_none_or(|to| to > *end)) else {
             return false;
         };
-        let began_with_another = self
-            .around(outage)
-            .any(|(at, incident)| at == outage.from && matches!(incident, Incident::LeaderGone(..) | Incident::QuorumLost));
         let elected = self.around(outage).rev().find_map(|(at, h)| matches!(h, Incident::Elected(..)).then_some(at));
-        began_with_another && elected.is_none_or(|elected| end.since(elected) <= SETTLES)
+        self.begins_with_loss(outage) && elected.is_none_or(|elected| end.since(elected) <= SETTLES)
+    }
+
+    /// Whether a leader or the quorum was lost in the moment in which the outage began.
+    pub(super) fn begins_with_loss(&self, outage: &Outage) -> bool {
+        self.around(outage)
+            .any(|(at, incident)| at == outage.from && matches!(incident, Incident::LeaderGone(..) | Incident::QuorumLost))
     }
 
     /// Members that stay away, for what they knew is gone.
@@ -388,44 +394,8 @@ impl Causes {
         })
     }
 
-    /// Whether a majority was gone, and how many voters.
-    fn quorum(&self, outage: &Outage, clauses: &mut Vec<String>) {
-        let during = || self.around(outage).filter(|(at, _)| *at >= outage.from);
-        let lost = during().any(|(_, h)| matches!(h, Incident::QuorumLost));
-        let down = during().filter_map(|(_, h)| if let Incident::Down(n, of) = h { Some((n, of)) } else { None }).max();
-        if matches!(outage.service, Service::Write | Service::ReadLinearizable) && lost {
-            clauses.push("quorum lost".to_owned());
-        }
-        let counts = outage.service == Service::Quorum || lost;
-        if let Some((n, of)) = down.filter(|_| counts) {
-            clauses.push(format!("{n} of {of} voters down"));
-        }
-    }
-
-    /// What came back, and who was elected.
-    fn mended(&self, outage: &Outage, lost: Option<MemberId>, clauses: &mut Vec<String>) {
-        let end = outage.to.unwrap_or(Time::MAX);
-        let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
-        let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
-        let over = self.faults.iter().filter_map(|(f, to)| {
-            let to = to.filter(|to| *to > outage.from && *to <= end)?;
-            self.matters(f, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
-        });
-        match (serves, over.max_by_key(|(to, _)| *to)) {
-            (Some((at, member)), _) => clauses.push(format!("{} is running again{}", self.name(member), after(at, outage))),
-            (None, Some((at, over))) => clauses.push(format!("{over}{}", after(at, outage))),
-            (None, None) => {}
-        }
-        clauses.extend(self.disarmed(outage).map(|at| format!("alarm disarmed{}", after(at, outage))));
-        let elected = during().find_map(|(at, h)| if let Incident::Elected(m, _) = h { Some((at, m)) } else { None });
-        if let Some((at, member)) = elected.filter(|_| !matches!(outage.service, Service::ReadSerializable | Service::Quorum)) {
-            let again = if lost == Some(member) { " again" } else { "" };
-            clauses.push(format!("{} elected{again}{}", self.name(member), after(at, outage)));
-        }
-    }
-
     /// What happened to the cluster from [`BEFORE`] ahead of the outage to its end, in order.
-    fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Incident)> + 'a {
+    pub(super) fn around<'a>(&'a self, outage: &'a Outage) -> impl DoubleEndedIterator<Item = (Time, Incident)> + 'a {
         // A leader lost before the outage explains it only where it has not been replaced before the outage. (Another may be elected before
         // the leader that is lost with the outage knows of it.)
         let incidents = &self.clusters[outage.cluster].incidents;

@@ -1,5 +1,6 @@
 //! Databases that were full: etcd raised a NOSPACE alarm, or one reached its quota without a put.
 
+use super::compose::SETTLES;
 use super::{Causes, Outage};
 use crate::etcd::command_bytes::is_full;
 use crate::ids::MemberId;
@@ -65,6 +66,13 @@ impl Causes {
         };
         let name = text::member(&*self.scenario, member);
         Some(format!("the database of {name} exceeded its quota of {quota}; NOSPACE alarm"))
+    }
+
+    /// Whether the outage began when a database was full, and with nothing else.
+    pub(super) fn begins_full(&self, outage: &Outage) -> bool {
+        let raised_then = || self.alarms(outage).any(|(_, from, _)| *from <= outage.from && *from + SETTLES >= outage.from);
+        let reached = || self.alarms(outage).next().is_none() && self.no_space(outage).is_some();
+        !outage.late && !self.begins_with_loss(outage) && (raised_then() || reached())
     }
 
     /// When the alarm was disarmed for good.

@@ -184,3 +184,22 @@ fn pods_that_moved_are_told_from_those_that_came_back() {
     assert_eq!(counts(json!({"for": "2m"})), (1, 1, 0));
     assert_eq!(counts(json!({})), (1, 1, 1));
 }
+
+/// What late requests of one zone tell says nothing of places from where nobody asked.
+#[test]
+fn vantages_without_requests_have_what_the_state_tells() {
+    let client = |zone: &str| json!({"name": zone, "zone": zone, "op": "put", "rate": "20/s", "target": "nearest"});
+    let nodes: Vec<_> = ["a", "b", "c"].map(|zone| json!({"name": format!("n{zone}"), "zone": zone})).into();
+    let members: Vec<_> = ["a", "b", "c"].map(|zone| json!({"name": format!("m{zone}"), "node": format!("n{zone}")})).into();
+    let report = ran(&json!({
+        "name": "three", "duration": "5m", "prices": {"books": []},
+        "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}], "nodes": nodes},
+        "etcd": [{"name": "main", "members": members, "initial": {"leader": "ma"}}],
+        "clients": [client("a"), client("b")],
+        "faults": [{"at": "1m", "for": "1m", "kind": "process_pause", "member": "mb"}],
+    }));
+    let (counted, rows) = writes(&report);
+    assert!((50.0..61.0).contains(&counted), "{counted}");
+    assert_eq!(rows, [("a", 0.0), ("b", counted), ("c", 0.0), ("outside", 0.0)]);
+    assert!(first_sentence(&report).ends_with(" for clients in b; in a nobody noticed"), "{}", report.verdict());
+}

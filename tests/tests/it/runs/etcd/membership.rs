@@ -124,3 +124,18 @@ fn a_learner_is_in_sync_from_nine_tenths_on() {
         assert_eq!(is_in_sync(matched, leader), in_sync, "{matched} of {leader}");
     }
 }
+
+/// Without a leader the member that is asked still checks whether enough are connected (`mayRemoveMember`); what it accepts is proposed
+/// to nobody, and times out. A promotion waits for a leader.
+#[test]
+fn changes_without_a_leader_are_checked_first_and_then_time_out() {
+    let (up, down) = (MemberChange::Remove(member(0)), MemberChange::Remove(member(2)));
+    let promote = MemberChange::Promote(member(0));
+    let mut scenario = asked(three_zones(), &[(at(90), up), (at(91), down), (at(100), promote)]);
+    for zone in [1, 2] {
+        let fault = Fault::ZonePower(ZonePower(FaultTarget::Named(ZoneId(zone))));
+        scenario.faults.push(PlannedFault { at: at(60), lasts: None, fault });
+    }
+    let unhealthy = Some("etcdserver: unhealthy cluster");
+    assert_eq!(ends(&scenario, 1), [(90, up, unhealthy), (98, down, TIMED_OUT), (107, promote, Some("etcdserver: no leader"))]);
+}

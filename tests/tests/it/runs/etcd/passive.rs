@@ -6,12 +6,12 @@ use std::sync::Arc;
 use zonefall_core::ids::{ClientId, MemberId, VolumeId, ZoneId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::record::{ClientRecord, EtcdRecord, Record};
-use zonefall_core::report::{EtcdReport, FailoverReport};
+use zonefall_core::report::{EtcdReport, FailoverReport, ReadUnavailable};
 use zonefall_core::run::run_checked;
 use zonefall_core::scenario::testing::{CLUSTER, at, client, member, three_zones};
 use zonefall_core::scenario::{
     ActivePassive, Backup, Controller, Direction, Fault, FaultTarget, GracefulStop, Load, Op, PlannedFault, ProcessKill,
-    Scenario, Switching, Target, VolumeLost, ZonePartition, ZonePower,
+    ProcessPause, Scenario, Switching, Target, VolumeLost, ZonePartition, ZonePower,
 };
 use zonefall_core::sim::{Options, Role, Stepping};
 
@@ -383,5 +383,57 @@ fn random_outages_are_told_the_same_in_both_modes() {
         let (records, report) = played(scenario, seed);
         let forked = facts(&records).filter(|(_, fact)| matches!(fact, PassiveRecord::Forked { .. })).count();
         assert!(forked <= report.failovers.len());
+    }
+}
+
+/// What is frozen answers nobody: it is put back once it goes on, and not before.
+#[test]
+fn who_was_displaced_while_it_is_frozen_is_put_back_when_it_goes_on() {
+    for mut scenario in [hot(), learner()] {
+        let pause = Fault::ProcessPause(ProcessPause(FaultTarget::Named(member(0))));
+        fault(&mut scenario, 10 * MINUTE, 6 * MINUTE, pause);
+        let (records, report) = played(scenario, 1);
+        one_switchover(&report);
+        let discarded: Vec<f64> = facts(&records)
+            .filter_map(|(at, fact)| matches!(fact, PassiveRecord::Discarded { member: 0, .. }).then_some(at))
+            .collect();
+        assert!(matches!(discarded[..], [at] if (960.0..990.0).contains(&at)), "{discarded:?}");
+        let at_work = |index: u8| {
+            let works = move |(at, record): &(Time, Record)| {
+                let its = matches!(record, Record::Etcd(EtcdRecord::MemberStarted(of) | EtcdRecord::CaughtUp { member: of, .. }) if of.index == index);
+                its.then_some(at.as_secs_f64())
+            };
+            records.iter().filter_map(works).filter(|at| (600.0..960.0).contains(at)).count()
+        };
+        assert_eq!(at_work(0), 0);
+        assert!(at_work(1) > 0);
+        for outage in &report.outages {
+            let cause = &outage.root_cause;
+            assert!(cause.contains("etcd-main-0 was paused"), "{cause}");
+            assert!(!cause.contains("0 of 1 voters down") && !cause.contains("etcd-main-1 is running again"), "{cause}");
+        }
+    }
+}
+
+/// Inside a zone that is cut off clients have not heard of the switch-over, and the one that served them goes on: both the simulated
+/// requests and the virtual probe find it.
+#[test]
+fn who_is_cut_off_with_the_displaced_one_has_the_service_on() {
+    for mut scenario in [hot(), learner()] {
+        scenario.clients[ClientId(0)].zone = ZoneId(0);
+        fault(
+            &mut scenario,
+            10 * MINUTE,
+            10 * MINUTE,
+            Fault::ZonePartition(ZonePartition { zone: ZONE_A, direction: Direction::Both }),
+        );
+        let (records, report) = played(scenario, 1);
+        assert!(written(&records, 600.0, 1_200.0) >= 5_990);
+        let row = report.vantages.iter().find(|row| row.from == "z-a").expect("its zone");
+        let ReadUnavailable { linearizable, serializable } = &row.read_unavailable_s;
+        let longest = [row.write_unavailable_s, *linearizable, *serializable].into_iter().fold(0.0, f64::max);
+        // After the cut it asks the other, while this one is put back.
+        assert!(longest < 1.0, "{row:?}");
+        assert!(report.write_unavailable_s > 60.0, "for all others: {}", report.write_unavailable_s);
     }
 }

@@ -150,6 +150,13 @@ fn a_member_that_was_away_refuses_what_the_others_refuse() {
         let report = check_modes(&scenario, 1);
         let etcd = of(&report);
         assert_eq!(etcd.snapshots.len(), usize::from(snapshot_count == 50), "{:?}", etcd.snapshots);
+        // One outage, which the member that comes back neither ends nor explains.
+        assert_eq!(write_outages(etcd), [(191, 1_200)], "{:?}", etcd.outages);
+        let cause = &etcd.outages[0].root_cause;
+        assert!(
+            cause.starts_with("the database of ") && cause.ends_with("; NOSPACE alarm; ongoing at the end of the run"),
+            "{cause}"
+        );
         let row = etcd.latency.iter().find(|row| row.target == "etcd-main-2").expect("it is asked");
         assert_eq!((row.count, row.timed_out), (0, 0), "{row:?}");
         assert!(row.failed > 6_900, "{row:?}");
@@ -175,4 +182,16 @@ fn a_member_that_is_too_far_behind_turns_proposals_away() {
     assert!((4_900.0..5_200.0).contains(&longest), "{longest}");
     let cause = &etcd.outages.last().expect("requests are late").root_cause;
     assert!(cause.contains("had more than 5,000 entries to apply (too many requests)"), "{:?}", etcd.outages);
+}
+
+#[test]
+fn a_database_that_is_full_from_the_start_is_said_so() {
+    let mut scenario = nearly_full(&[]);
+    (scenario.etcd[CLUSTER].database_bytes, scenario.clients) = (33 * MIB, Vec::new().into());
+    let report = check_modes(&scenario, 1);
+    let [outage] = &of(&report).outages[..] else { panic!("{:?}", of(&report).outages) };
+    assert_eq!(outage.root_cause, "databases have reached their quota of 32 MiB; ongoing at the end of the run");
+    let said = "The database of etcd-main-0 has reached its quota of 32 MiB: it refuses what is put.";
+    let verdict = report.verdict().replace('\n', " ");
+    assert!(verdict.contains(said), "{verdict}");
 }
