@@ -22,11 +22,14 @@ pub(super) fn warn(ctx: &mut CheckCtx<'_>, faults: &[(usize, PlannedFault)], res
         let adds_up = matches!(fault.kind().impact(), Impact::SlowsDisk | Impact::SlowsNetwork);
         let same = last(fault).filter(|_| !adds_up).filter(over);
         let dark = match fault {
-            Fault::NodeCrash(NodeCrash(FaultTarget::Named(node))) => last(&zone_of(*node, resolver)).filter(over),
+            Fault::NodeCrash(NodeCrash(FaultTarget::Named(node))) => {
+                zone_of(*node, resolver).and_then(|zone| last(&zone)).filter(over)
+            }
             // A process that does not run is not frozen later either.
             Fault::ProcessPause(ProcessPause(FaultTarget::Named(member))) => resolver.fixed_node(*member).and_then(|node| {
                 let crash = last(&NodeCrash(FaultTarget::Named(node)).into());
-                crash.into_iter().chain(last(&zone_of(node, resolver))).find(|(_, until)| *until > at)
+                let dark = zone_of(node, resolver).and_then(|zone| last(&zone));
+                crash.into_iter().chain(dark).find(|(_, until)| *until > at)
             }),
             _ => None,
         };
@@ -49,7 +52,8 @@ fn end_of(planned: &PlannedFault) -> Time {
     planned.lasts.map_or(Time::MAX, |lasts| planned.at + lasts)
 }
 
-/// The loss of power in a node's zone.
-fn zone_of(node: NodeId, resolver: &FaultResolver<'_>) -> Fault {
-    ZonePower(FaultTarget::Named(resolver.topology.nodes[node].zone)).into()
+/// The loss of power in a node's zone; `None`: something is wrong with the node.
+fn zone_of(node: NodeId, resolver: &FaultResolver<'_>) -> Option<Fault> {
+    let node = resolver.topology.nodes.get(node)?;
+    Some(ZonePower(FaultTarget::Named(node.zone)).into())
 }
