@@ -145,7 +145,7 @@ impl Availability {
                 from: from.name(&self.scenario).to_owned(),
                 write_unavailable_s: s(0),
                 read_unavailable_s: ReadUnavailable { linearizable: s(1), serializable: s(2) },
-                unobserved: ASKED.into_iter().zip(late).filter_map(|(of, late)| late.is_none().then(|| of.into())).collect(),
+                unobserved: ASKED.into_iter().zip(late).filter(|(_, late)| late.is_none()).map(|(of, _)| of.into()).collect(),
             }
         };
         self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
