@@ -37,17 +37,17 @@ impl Unhealthy {
 
     /// Targets that some node of a load balancer found healthy again at a time.
     fn recovered(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(|(_, to)| *to == Some(at)));
-        let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
-        targets.sort_unstable();
-        targets.dedup();
-        targets
+        self.targets(balancer, |(_, to)| *to == Some(at))
     }
 
     /// Targets that some node of a load balancer found unhealthy at a time.
     fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        let covers = |(from, to): &Interval| *from <= at && to.is_none_or(|to| at < to);
-        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(covers));
+        self.targets(balancer, |(from, to)| *from <= at && to.is_none_or(|to| at < to))
+    }
+
+    /// Targets of a load balancer with such an interval.
+    fn targets(&self, balancer: BalancerId, is_such: impl Fn(&Interval) -> bool) -> Vec<u32> {
+        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(&is_such));
         let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
         targets.sort_unstable();
         targets.dedup();
