@@ -60,7 +60,7 @@ pub(super) fn find(plan: &Plan, counted: bool, now: &Situation) -> Found {
         }
     }
     let writing: usize = serving.iter().map(|server| server.served(true, main)).sum();
-    let connections: usize = serving.iter().map(|server| server.resources).sum();
+    let connections = serving.iter().map(|server| server.resources).sum::<usize>() + now.waiting;
     let [of_main, of_events] = asks.logged;
     let writes =
         [(of_main.rate(writing, connections), of_main.whole), (of_events.rate(usize::from(events_open), 1), of_events.whole)];

@@ -24,6 +24,8 @@ pub(super) struct Situation {
     pub(super) events: Option<Etcd>,
     /// API servers that have a connection to etcd.
     pub(super) linked: Vec<Server>,
+    /// Resources of API servers that clients are sent to and that wait for members in vain: nothing that is written there arrives.
+    pub(super) waiting: usize,
     pub(super) there: Present,
     /// Users, who are anywhere.
     pub(super) outside: Vec<Callers>,
@@ -34,19 +36,22 @@ impl Situation {
     pub(super) fn of(id: KubeClusterId, cluster: &ClusterFlows, ctx: &TrafficCtx<'_>) -> Self {
         let etcd = |etcd: EtcdId| Etcd::of(&ctx.etcd[etcd], ctx);
         let main = etcd(ctx.scenario.kube.clusters[id].etcd);
-        let mut linked = Vec::new();
+        let (mut linked, mut waiting) = (Vec::new(), 0);
         for running in ctx.kube.cluster(id).api().servers() {
             let (members, resources, watches) = (running.open().collect(), running.resources(), running.watches);
             let end = (Endpoint::Servers(id), ctx.net.zone(running.host));
             let mut server = Server { host: running.host, end, members, resources, watches, serves: false };
             server.serves = running.ready && server.served(false, &main) > 0;
+            if running.ready && !server.serves && !running.asked().is_empty() {
+                waiting += resources;
+            }
             if !server.members.is_empty() {
                 linked.push(server);
             }
         }
         let serving: Vec<HostId> = linked.iter().filter(|server| server.serves).map(|server| server.host).collect();
         let there = Present::find(id, cluster, &serving, ctx);
-        Self { main, events: cluster.events.map(etcd), linked, there, outside: outside(id, cluster, ctx) }
+        Self { main, events: cluster.events.map(etcd), linked, waiting, there, outside: outside(id, cluster, ctx) }
     }
 
     /// API servers that clients are sent to and that get answers.

@@ -23,6 +23,10 @@ fn slow(etcds: &[&str], more: &Value) -> Report {
         "faults": etcds.iter().map(slow).collect::<Vec<_>>(),
     });
     file.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    ran(&file)
+}
+
+fn ran(file: &Value) -> Report {
     let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
     let report = run::run_checked(&scenario, 1, Options::default(), &mut |_, _| {});
     assert!(report.violations.is_empty(), "{:?}", report.violations);
@@ -127,4 +131,28 @@ fn events_pile_up_for_an_hour_after_a_change_of_leader() {
     assert!((an_hour * 45 / 60..an_hour).contains(&more), "{more} of {an_hour}");
     assert!((more..an_hour * 6 / 5).contains(&most), "{most} of {an_hour}");
     assert_eq!(events_database(70, true, Stepping::EveryEvent), database(70, true));
+}
+
+/// What is lost with a zone that is cut off, of a control plane with a pair: its API server there writes until it is told, and what the other
+/// sends before it notices arrives nowhere.
+#[test]
+fn a_pair_loses_the_same_whether_writes_flow_or_are_requests() {
+    let lost = |traffic: &str| {
+        let report = ran(&json!({
+            "name": "pair", "duration": "25m", "traffic": traffic, "prices": {"books": []},
+            "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "parent"]}]},
+            "seeds": [{
+                "name": "seed", "zones": ["za", "zb"], "control_plane": {"zones": ["parent"]}, "allow_even_zones": true,
+                "pools": [{"name": "cpu", "minimum": 6, "maximum": 12}],
+            }],
+            "shoots": [{
+                "name": "s", "failure_tolerance": "zone", "etcd": {"mode": {"learner": {}}},
+                "use": {"requests": [{"name": "update", "verb": "update", "rate": "40/s", "object": "4KiB"}]},
+            }],
+            "faults": [{"at": "12m", "for": "10m", "kind": "zone_partition", "zone": {"leader_of": "shoot--garden--s/etcd-main"}}],
+        }));
+        report.etcd["shoot--garden--s/etcd-main"].rpo.lost_entries as f64
+    };
+    let (flowing, requested) = (lost("flows"), lost("requests"));
+    assert!(requested > 1_000.0 && (flowing / requested - 1.0).abs() < 0.02, "{flowing} {requested}");
 }
