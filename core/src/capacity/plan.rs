@@ -277,28 +277,38 @@ fn nodes_of_seed(raw: &RawScenario, scenario: &Scenario, id: SeedId) -> Vec<Pool
     let ground = Ground { site: Site::new(raw, scenario, id, false), supply, zones: &seed.zones };
     let demand = scenario.kube.capacity.demand;
     let of_pool = |(pool, raw): (usize, &RawPool)| {
-        let needed = |loses_zone| {
-            let count = |shoots: &Shoots| machines_for(&ground, pool, shoots, loses_zone);
-            let [none, node, zone] = FailureTolerance::ALL.map(|tolerance| match demand.of(tolerance) {
+        // No fewer than without the loss of a zone, and together no fewer than for each kind.
+        let needed = |loses_zone, least: &Needed| {
+            let count = |shoots: &Shoots, least: &[Option<u32>]| {
+                let least = least.iter().flatten().copied().max().unwrap_or(0);
+                machines_for(&ground, pool, (shoots, loses_zone), least.into())
+            };
+            let of = |tolerance, least| match demand.of(tolerance) {
                 0 => Some(0),
-                shoots => count(&[(tolerance, shoots)]).filter(|_| hosts(scenario, id).contains(&tolerance)),
-            });
+                shoots if hosts(scenario, id).contains(&tolerance) => count(&[(tolerance, shoots)], &[least]),
+                _ => None,
+            };
+            let none = of(FailureTolerance::None, least.none);
+            let node = of(FailureTolerance::Node, least.node);
+            let zone = of(FailureTolerance::Zone, least.zone);
             let all: Vec<_> = hosts(scenario, id).iter().map(|tolerance| (*tolerance, demand.of(*tolerance))).collect();
-            Needed { none, node, zone, together: count(&all) }
+            Needed { none, node, zone, together: count(&all, &[none, node, zone, least.together]) }
         };
+        let usually = needed(false, &Needed { none: None, node: None, zone: None, together: None });
         PoolNodes {
             seed: seed.name.clone(),
             pool: raw.name.to_string(),
             machine: raw.machine.kind.as_ref().map(ToString::to_string),
-            needed: needed(false),
-            needed_after_zone_loss: (seed.zones.len() > 1).then(|| needed(true)),
+            needed_after_zone_loss: (seed.zones.len() > 1).then(|| needed(true, &usually)),
+            needed: usually,
         }
     };
     raw.seeds[usize::from(id)].pools.iter().enumerate().map(of_pool).collect()
 }
 
-/// The fewest machines of a pool with which shoots have room, spread over its zones, beside all that other pools can have.
-fn machines_for(ground: &Ground<'_>, pool: usize, shoots: &Shoots, loses_zone: bool) -> Option<u32> {
+/// The fewest machines of a pool, and no fewer than `least`, with which shoots have room, spread over its zones, beside all that other pools
+/// can have.
+fn machines_for(ground: &Ground<'_>, pool: usize, (shoots, loses_zone): (&Shoots, bool), least: u64) -> Option<u32> {
     let others = ground.supply.all();
     let machines = |count: u64| -> Vec<u64> {
         let shares = || ground.supply.shares.iter().filter(|share| share.pool == pool);
@@ -313,12 +323,15 @@ fn machines_for(ground: &Ground<'_>, pool: usize, shoots: &Shoots, loses_zone: b
             .collect()
     };
     let fits = |count: u64| ground.fits(ground.site.start(&ground.supply, &machines(count), &[], shoots), loses_zone);
-    let mut enough = 1;
+    if least == 0 && fits(0) {
+        return Some(0);
+    }
+    let (mut fails, mut enough) = (least.max(1) - 1, least.max(1));
     while !fits(enough) {
         if enough == MOST_NODES {
             return None;
         }
-        enough = (2 * enough).min(MOST_NODES);
+        (fails, enough) = (enough, (2 * enough).min(MOST_NODES));
     }
-    Some(fewest(enough / 2, enough, fits) as u32)
+    Some(fewest(fails, enough, fits) as u32)
 }

@@ -334,3 +334,22 @@ fn seeds_for_all_are_at_most_those_for_each() {
     let Needed { none, node, zone, together } = planned(&changed(world(), &changes)).needed;
     assert_eq!((none, node, zone, together), (Some(1), Some(1), Some(1), Some(3)));
 }
+
+/// A pool with a taint that nothing tolerates, beside one with room for all.
+#[test]
+fn a_pool_that_nothing_needs_has_no_machine() {
+    let mut world = changed(world(), &[("/capacity/demand", json!({"none": 2, "zone": 1}))]);
+    let mut tainted = world["seeds"][0]["pools"][0].clone();
+    (tainted["name"], tainted["taints"]) = (json!("tainted"), json!([{"key": "dedicated", "effect": "no_schedule"}]));
+    world["seeds"][0]["pools"].as_array_mut().expect("pools").push(tainted);
+    let text = world.to_string();
+    let scenario = Scenario::from_json(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let raw = RawScenario::from_json(&text).expect("it is valid");
+    let pools = plan_nodes(&raw, &scenario).expect("it has a seed").pools;
+    let [cpu, tainted] = &pools[..] else { panic!("{pools:?}") };
+    assert!(cpu.needed.together > Some(0), "{cpu:?}");
+    for Needed { none, node, zone, together } in [&tainted.needed, tainted.needed_after_zone_loss.as_ref().expect("three zones")]
+    {
+        assert_eq!([none, node, zone, together], [&Some(0); 4], "{tainted:?}");
+    }
+}

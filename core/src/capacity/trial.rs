@@ -82,7 +82,13 @@ impl<'a> Site<'a> {
                 seed.nodes.push(RawSeedNode { name, pool, zone, machine: None, mark: RawSource::default() });
             }
         }
-        seed.pools.iter_mut().for_each(|pool| lift(pool, lifted));
+        for pool in &mut seed.pools {
+            if !seed.nodes.iter().any(|node| node.pool == pool.name.as_str()) {
+                // None is given, and none is made.
+                (pool.minimum, pool.start) = (0, None);
+            }
+            lift(pool, lifted);
+        }
         let (seed, hosted) = (seed.name.to_string(), file.shoots.len());
         for (tolerance, count) in shoots.iter().filter(|(_, count)| *count > 0) {
             file.shoots.push(self.planned(&seed, *tolerance, *count)?);
