@@ -297,7 +297,9 @@ impl Observer for Availability {
                 let of_etcd = Request { from: request.from + *waited, ..request };
                 let elected = self.clusters[member.cluster].elected;
                 let led = elected.is_some_and(|(leader, since)| leader == member.index && since <= request.from);
-                let tells = known && !dark && self.witnesses.tells((*client, of), request.from, ok && led);
+                // By the state it would have been answered in time; where that is not known it was answered.
+                let as_expected = expected.unwrap_or(ok);
+                let tells = known && !dark && self.witnesses.tells((*client, of), request.from, as_expected && led);
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };

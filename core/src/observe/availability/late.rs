@@ -66,7 +66,8 @@ impl Rules {
 /// Clients whose requests tell what others would have met.
 ///
 /// One that is bound to a member tells nothing. An API server's request is bound to that of its connection: where it hangs, or that member
-/// is slow, that is the API's trouble, unless it leads. One that follows the leader (or never asks it) meets what that member has to do:
+/// is slow, that is the API's trouble, unless it leads and should have answered (it was reached, and not rewriting its database, which
+/// others are asked during). One that follows the leader (or never asks it) meets what that member has to do:
 /// it tells where, and while, nobody in its zone asks for the same of all.
 /// Likewise one whose connections ask only once they have been answered, so seldom while answers are late (coordinated omission): it tells
 /// where nobody asks at a rate.
@@ -97,8 +98,8 @@ impl Witnesses {
         Self { clients: Arc::new(clients.collect()) }
     }
 
-    /// Whether what a client met with a request that it made at `made` tells what others would have. `of_leader`: it was answered
-    /// by a member that has led since before it was made, which is what counts for a part of an API server.
+    /// Whether what a client met with a request that it made at `made` tells what others would have. `of_leader`: it asked a member that
+    /// has led since before it was made, and that should have answered in time, which is what counts for a part of an API server.
     pub(super) fn tells(&self, (id, client): (ClientId, &Client), made: Time, of_leader: bool) -> bool {
         let bound = matches!(client.target, Target::Member(_));
         let better = self.clients[id].iter().any(|(start, stop)| *start <= made && made < *stop);

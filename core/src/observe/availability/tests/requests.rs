@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::KubeClusterId;
-use crate::scenario::ApiServerClient;
+use crate::scenario::{ApiServerClient, Scenario};
 
 /// A request of a client in the first zone: when it was made and when it ended, in ms.
 pub(super) fn asked(from: u64, to: u64, result: RequestResult) -> (u64, Record) {
@@ -128,4 +128,37 @@ fn an_outage_keeps_its_cause_when_nobody_asks_any_more() {
     let (_, rows) = writes(Target::All, &records);
     let late: Vec<_> = rows.iter().filter(|(from_s, ..)| *from_s < 400.0).collect();
     assert!(matches!(late[..], [(_, _, cause)] if cause.starts_with("disk of etcd-main-0 became slow")), "{rows:?}");
+}
+
+/// A leader that should have answered (it is reached, and nothing the state knows of keeps it) tells of the cluster, whether its answer is
+/// late or never comes.
+#[test]
+fn a_request_of_an_api_server_that_times_out_at_the_leader_counts_like_a_late_one() {
+    let file = serde_json::json!({
+        "name": "seed", "duration": "10m",
+        "topology": {"regions": [{"name": "r", "zones": ["za"]}]},
+        "seeds": [{"name": "seed", "zones": ["za"], "pools": [{"name": "cpu", "minimum": 6, "maximum": 6}]}],
+        "shoots": [{"name": "s"}],
+    });
+    let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+    let etcd = |part: ApiServerClient| scenario.kube.clusters[part.cluster].etcd;
+    let servers = scenario.clients.iter_enumerated().filter_map(|(id, client)| Some((id, etcd(client.server?))));
+    let (server, cluster) = servers.min().expect("its API server is a client of etcd");
+    let leader = MemberId { cluster, index: 0 };
+    let unavailable = |as_expected: bool, ended: RequestResult| {
+        let mut availability = Availability::new(&scenario);
+        let elected = Record::Etcd(EtcdRecord::Elected { member: leader, term: 1 });
+        for (ms, mut record) in [(0, elected), asked(60_000, 65_000, ended), asked(70_000, 70_100, RequestResult::Ok)] {
+            if let Record::Client(ClientRecord::Request { client, member, expected, .. }) = &mut record {
+                (*client, *member, *expected) = (server, leader, Some(as_expected));
+            }
+            availability.record(at(ms), &record);
+        }
+        availability.unavailable_s(cluster, Service::Write, at(600_000))
+    };
+    for ended in [RequestResult::Ok, RequestResult::TimedOut] {
+        assert!((unavailable(true, ended) - 5.0).abs() < 1e-9, "{ended:?}");
+        // It rewrites its database, or no packet reaches it: another might have been asked.
+        assert!(unavailable(false, ended) < 1e-9, "{ended:?}");
+    }
 }
