@@ -9,9 +9,7 @@ use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
-
-/// `--etcd-compaction-interval` of kube-apiserver.
-pub(super) const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
+use zonefall_scenario::kube::usage::COMPACTION_INTERVAL;
 
 /// How what flows gets into logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::database::{Database, Growth};
 use crate::event::EtcdEvent;
-use crate::flow::{COMPACTION_INTERVAL, Mode, PATIENCE};
+use crate::flow::{Mode, PATIENCE};
 use crate::raft::entry::{Command, Token};
 use crate::raft::quorum::Members;
 use crate::record::{EtcdRecord, RaftRecord};
@@ -27,6 +27,7 @@ use crate::write_rate::{UNIT, WriteRate};
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Generation;
 use zonefall_scenario::Change;
+use zonefall_scenario::kube::usage::COMPACTION_INTERVAL;
 
 impl EtcdCluster {
     /// What flows.

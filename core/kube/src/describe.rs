@@ -123,6 +123,7 @@ impl KubeRecord {
                     ServerFact::Ready(true) => format!("API server {name} is ready"),
                     ServerFact::Ready(false) => format!("API server {name} is not ready: etcd does not answer"),
                     ServerFact::Stops => format!("API server {name} shuts down"),
+                    ServerFact::Closes => format!("API server {name} accepts no more connections: its shutdown delay is over"),
                     ServerFact::Gone => format!("API server {name} has stopped"),
                     ServerFact::Etcd(Some(member)) => {
                         format!(

@@ -142,8 +142,10 @@ pub enum ServerFact {
     Runs,
     /// Clients are sent to it, or not.
     Ready(bool),
-    /// It was asked to stop; it serves until it is gone.
+    /// It was asked to stop; it serves until it closes or is gone.
     Stops,
+    /// Its shutdown delay is over: it accepts no connection, and only ends what it has begun.
+    Closes,
     /// Its process is gone.
     Gone,
     /// The etcd member it talks to about pods; `None`: the last one has fallen silent, or refuses.
@@ -152,7 +154,9 @@ pub enum ServerFact {
     Stalled(u16),
 }
 
-traced! { enum ServerFact { Runs = 0, Ready(ready) = 1, Stops = 2, Gone = 3, Etcd(member) = 4, Stalled(resources) = 5 } }
+traced! {
+    enum ServerFact { Runs = 0, Ready(ready) = 1, Stops = 2, Gone = 3, Etcd(member) = 4, Stalled(resources) = 5, Closes = 6 }
+}
 
 /// Requests to an API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -74,9 +74,10 @@ impl Api {
             && server.close_timer.fires(generation)
         {
             server.phase = Phase::Closed;
-            if server.ready {
-                server.set_ready(key, false, ctx);
+            if std::mem::take(&mut server.ready) {
+                ctx.answers_probe(key, server.replica, server.host, false);
             }
+            ctx.record(KubeRecord::ApiServer(server.replica, ServerFact::Closes));
             server.arm(key, ctx);
         }
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::KubeClusterSpec;
 use super::fairness::request::{ApiCall, Resource};
 use crate::{Change, Lease, Op};
+use zonefall_kernel::time::Duration;
 
 /// Bytes of an object's key: `/registry/leases/kube-system/kube-controller-manager` and the like.
 pub const KEY_BYTES: u32 = 55;
@@ -298,6 +299,9 @@ const KCM: &str = "kube-controller-manager";
 const ELECTIONS: &str =
     "4 leases (controller-manager, scheduler, cloud-controller-manager, cluster-autoscaler), each every 2 s (defaults.csv)";
 
+/// How often API servers compact etcd: `--etcd-compaction-interval` of kube-apiserver.
+pub const COMPACTION_INTERVAL: Duration = Duration::from_secs(COMPACTION_S);
+const COMPACTION_S: u64 = 300;
 const COMPACTIONS: &str = "every 5 min a key is written and the compaction proposed, by one of them (storage/etcd3/compact.go)";
 
 /// The workload of a control plane at rest. Who watches what is assumed: the garbage collector of kube-controller-manager everything, and
@@ -375,8 +379,8 @@ pub const IDLE_LOAD: [Source; 19] = [
             ),
         )
     },
-    source("API servers compact", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS),
-    events(source("API servers compact the etcd of events", "", Action::Keep(16), (2, 300, Per::Cluster), COMPACTIONS)),
+    source("API servers compact", "", Action::Keep(16), (2, COMPACTION_S, Per::Cluster), COMPACTIONS),
+    events(source("API servers compact the etcd of events", "", Action::Keep(16), (2, COMPACTION_S, Per::Cluster), COMPACTIONS)),
     events(source("events", "kubelet", Action::Event(700), (1, 300, Per::Node), "0.2 of each node in a minute, assumed")),
     events(source(
         "with leases of an hour",

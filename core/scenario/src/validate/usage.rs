@@ -8,7 +8,9 @@ use crate::ids::{EtcdId, KubeClusterId, TiSlice, ZoneId};
 use crate::kube::fairness::request::ApiCall;
 use crate::kube::fairness::{FairnessChoice, FlowControl};
 use crate::kube::gardener::Shoot;
-use crate::kube::usage::{Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load};
+use crate::kube::usage::{
+    COMPACTION_INTERVAL, Caller, Each, InFlight, KEY_BYTES, Objects, Requests, WATCHER, idle_load, stacked_idle_load,
+};
 use crate::kube::{Component, KubeClusterSpec, KubeModel, Role, Workload};
 use crate::load::{ApiServerClient, Change, Client, Load, Op, Target};
 use crate::lowering::{CheckCtx, quoted};
@@ -34,8 +36,6 @@ const MAX_TOTAL_BYTES: u128 = 1_000_000_000_000_000_000;
 const COPIES: u128 = 16;
 /// Most requests of a run that is simulated request by request.
 const MAX_REQUESTS: u128 = 100_000_000;
-/// `--etcd-compaction-interval` of kube-apiserver.
-const COMPACTION_INTERVAL: Duration = Duration::from_secs(300);
 /// An API server waits for etcd as long as its caller may wait for it (`--request-timeout`); etcd's own time-out is mostly sooner.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Most parts of what API servers ask then: each has a place among the hosts.

@@ -54,7 +54,7 @@ impl ApiConnections {
                     self.running.remove(&(key as u32));
                     self.gone = Some(view.at);
                 }
-                ServerFact::Ready(_) | ServerFact::Stops | ServerFact::Etcd(_) | ServerFact::Stalled(_) => {}
+                ServerFact::Ready(_) | ServerFact::Stops | ServerFact::Closes | ServerFact::Etcd(_) | ServerFact::Stalled(_) => {}
             }
         }
         left

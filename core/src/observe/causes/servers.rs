@@ -224,12 +224,10 @@ const NOT_READY: &str = "not ready";
 /// What keeps a server from serving after `fact`, and after what did `before`.
 fn lost(fact: ServerFact, before: Option<&'static str>, resources: u16) -> Option<&'static str> {
     match fact {
-        ServerFact::Stops | ServerFact::Gone => Some(STOPPED),
+        ServerFact::Stops | ServerFact::Closes | ServerFact::Gone => Some(STOPPED),
         ServerFact::Stalled(count) if count == resources => Some(DISCONNECTED),
         ServerFact::Runs if before == Some(STOPPED) => Some(RESTARTED),
         ServerFact::Ready(false) if before == Some(RESTARTED) => before,
-        // It has closed, as it was asked to.
-        ServerFact::Ready(false) if before == Some(STOPPED) => before,
         // It has not been ready yet.
         ServerFact::Runs | ServerFact::Ready(false) => Some(NOT_READY),
         ServerFact::Stalled(_) => before.filter(|lost| *lost != DISCONNECTED),

@@ -31,7 +31,7 @@ fn ends(seen: &Seen) -> Vec<(Time, Vec<(Duration, ServerFact)>)> {
     let stops = facts.iter().filter(|(_, _, fact)| *fact == ServerFact::Stops);
     let later = |replica: Replica, from: Time| {
         let of = facts.iter().filter(move |(when, of, _)| *of == replica && *when >= from);
-        let ends = of.filter(|(_, _, fact)| matches!(fact, ServerFact::Ready(_) | ServerFact::Gone));
+        let ends = of.filter(|(_, _, fact)| matches!(fact, ServerFact::Ready(_) | ServerFact::Closes | ServerFact::Gone));
         ends.map(|(when, _, fact)| (when.since(from), *fact)).collect()
     };
     stops.map(|(when, replica, _)| (*when, later(*replica, *when))).collect()
@@ -39,7 +39,7 @@ fn ends(seen: &Seen) -> Vec<(Time, Vec<(Duration, ServerFact)>)> {
 
 #[test]
 fn api_server_serves_for_its_shutdown_delay_and_is_gone_when_its_pod_has_stopped() {
-    let (closed, gone) = (ServerFact::Ready(false), ServerFact::Gone);
+    let (closed, gone) = (ServerFact::Closes, ServerFact::Gone);
     for (delay, grace, expected) in [
         // Without a delay it serves until it is gone, 2 s later.
         (None, 60, vec![(2, gone)]),
