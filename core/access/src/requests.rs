@@ -7,6 +7,9 @@
 //!                                   '-- none is open: waits; lost when the client reached no server
 //! ```
 //!
+//! Responses come over a connection in the order in which they were sent (TCP): one that could be there sooner waits for those before it,
+//! also where nobody waits for these any more. Responses of another connection overtake them.
+//!
 //! Whatever its state, a request fails when its timeout is over. What it waits for the limit of the rate does not count (`client-go/rest/request.go`:
 //! "Throttle the first try before setting up the timeout"). The server answers at once.
 
@@ -60,6 +63,14 @@ enum Arrival {
     },
 }
 
+/// Requests sent over one connection, in order.
+#[derive(Clone, Debug, Default)]
+struct Exchange {
+    sent: VecDeque<Sent>,
+    /// No response arrives before: when the last one would have arrived that came too late for its request.
+    held: Time,
+}
+
 /// The requests of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
@@ -75,8 +86,10 @@ pub(crate) struct Requests {
     admitted: usize,
     /// Number of changes of bandwidth that the times of responses take into account.
     changes: u32,
-    /// Requests sent over `connection`, in order.
-    sent: VecDeque<Sent>,
+    /// What was sent over `connection`.
+    exchange: Exchange,
+    /// What is still answered over connections that were closed in order.
+    closing: Vec<Exchange>,
     connection: Option<Connection>,
     /// That connection leads to an alternative.
     is_alternative: bool,
@@ -94,7 +107,8 @@ impl Requests {
             waiting: VecDeque::new(),
             admitted: 0,
             changes: 0,
-            sent: VecDeque::new(),
+            exchange: Exchange::default(),
+            closing: Vec::new(),
             connection: None,
             is_alternative: false,
             failures: 0,
@@ -126,7 +140,7 @@ impl Requests {
 
     /// Whether all its requests are over.
     pub(crate) fn is_done(&self, spec: &ApiClientSpec) -> bool {
-        self.is_exhausted(spec) && self.waiting.is_empty() && self.sent.is_empty()
+        self.is_exhausted(spec) && self.in_flight() == 0
     }
 
     /// Requests made so far.
@@ -137,13 +151,18 @@ impl Requests {
 
     /// Requests that are under way.
     pub(crate) fn in_flight(&self) -> usize {
-        self.waiting.len() + self.sent.len()
+        self.waiting.len() + self.exchanges().map(|exchange| exchange.sent.len()).sum::<usize>()
+    }
+
+    /// Those of connections that were closed, which came before, first.
+    fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
+        self.closing.iter().chain([&self.exchange])
     }
 
     /// When the timeout begins of the first request that has no response so far.
     pub(crate) fn first_unanswered(&self, spec: &ApiClientSpec, now: Time) -> Option<Time> {
-        let sent = self.sent.iter().find(|sent| sent.time().is_none_or(|at| at > now)).map(|sent| &sent.request);
-        let request = sent.or_else(|| self.waiting.front());
+        let mut sent = self.exchanges().filter_map(|exchange| exchange.first_unanswered(now));
+        let request = sent.next().or_else(|| self.waiting.front());
         let made = request.map(|request| request.made).or_else(|| (!self.is_exhausted(spec)).then_some(self.next))?;
         Some(request.and_then(|request| request.started).unwrap_or_else(|| made.max(self.next_token(spec))))
     }
@@ -165,21 +184,16 @@ impl Requests {
         let mut end = |request: Request, result| over(result, now.since(request.made));
         let changes = queues.iter().map(Queue::changes).sum();
         if std::mem::replace(&mut self.changes, changes) != changes {
-            self.sent.iter_mut().for_each(|sent| sent.arrival.adapt(queues, now));
+            let sent = self.closing.iter_mut().chain([&mut self.exchange]).flat_map(|exchange| &mut exchange.sent);
+            sent.for_each(|sent| sent.arrival.adapt(queues, now));
         }
-        while let Some(sent) = self.sent.pop_front_if(|sent| sent.time().is_some_and(|at| at <= now)) {
-            end(sent.request, sent.result);
+        for exchange in self.closing.iter_mut().chain([&mut self.exchange]) {
+            exchange.update(spec.timeout, now, &mut end);
         }
-        if let Some(timeout) = spec.timeout {
-            // Both are in the order in which requests were made.
-            let is_late = |request: &Request| request.started.is_some_and(|at| at + timeout <= now);
-            while let Some(sent) = self.sent.pop_front_if(|sent| is_late(&sent.request)) {
-                end(sent.request, RequestResult::TimedOut);
-            }
-            while let Some(request) = self.waiting.pop_front_if(|request| is_late(request)) {
-                self.admitted = self.admitted.saturating_sub(1);
-                end(request, RequestResult::TimedOut);
-            }
+        self.closing.retain(|exchange| !exchange.sent.is_empty());
+        while let Some(request) = self.waiting.pop_front_if(|request| request.is_late(spec.timeout, now)) {
+            self.admitted = self.admitted.saturating_sub(1);
+            end(request, RequestResult::TimedOut);
         }
         self.follow((link, is_alternative, is_graceful), now, &mut end);
         while self.next <= now && !self.is_exhausted(spec) {
@@ -205,14 +219,15 @@ impl Requests {
                 None => Arrival::At(now + way),
             };
             let result = if answers { RequestResult::Answered } else { RequestResult::Error };
-            self.sent.push_back(Sent { request, result, arrival, is_silent: false });
+            self.exchange.sent.push_back(Sent { request, result, arrival, is_silent: false });
         }
         self.admitted = 0;
     }
 
     /// The process ends, and with it what is under way.
     pub(crate) fn stop(self, now: Time, over: &mut dyn FnMut(RequestResult, Duration)) {
-        let left = self.sent.into_iter().map(|sent| sent.request).chain(self.waiting);
+        let sent = self.closing.into_iter().chain([self.exchange]).flat_map(|exchange| exchange.sent);
+        let left = sent.map(|sent| sent.request).chain(self.waiting);
         left.for_each(|request| over(RequestResult::ConnectionLost, now.since(request.made)));
     }
 
@@ -230,9 +245,12 @@ impl Requests {
         if connection != self.connection {
             self.connection = connection;
             let was_alternative = std::mem::replace(&mut self.is_alternative, is_alternative);
+            let mut old = std::mem::take(&mut self.exchange);
             // What a server still answers goes on beside the new connection.
-            let lost = if is_graceful { VecDeque::new() } else { std::mem::take(&mut self.sent) };
-            for sent in lost.into_iter().rev() {
+            if is_graceful && old.sent.front().is_some_and(|sent| !sent.is_silent) {
+                self.closing.push(std::mem::take(&mut old));
+            }
+            for sent in old.sent.into_iter().rev() {
                 if was_alternative {
                     self.waiting.push_front(sent.request);
                     self.admitted += 1;
@@ -244,12 +262,12 @@ impl Requests {
         match link {
             Link::Open(_, way, _) => {
                 self.failures = 0;
-                for sent in self.sent.iter_mut().filter(|sent| sent.is_silent) {
+                for sent in self.exchange.sent.iter_mut().filter(|sent| sent.is_silent) {
                     sent.is_silent = false;
                     sent.arrival.not_before(now, way);
                 }
             }
-            Link::Silent(_) => self.sent.iter_mut().for_each(|sent| sent.is_silent = true),
+            Link::Silent(_) => self.exchange.sent.iter_mut().for_each(|sent| sent.is_silent = true),
             Link::Closed(failures) => {
                 if failures > std::mem::replace(&mut self.failures, failures) {
                     self.waiting.drain(..).for_each(|request| end(request, RequestResult::ConnectionLost));
@@ -262,17 +280,52 @@ impl Requests {
     /// When something is due next.
     pub(crate) fn next_due(&self, spec: &ApiClientSpec) -> Option<Time> {
         let made = (!self.is_exhausted(spec)).then_some(self.next);
-        let arrival = self.sent.front().and_then(Sent::time);
-        let oldest = [self.waiting.front(), self.sent.front().map(|sent| &sent.request)];
-        let started = oldest.into_iter().flatten().filter_map(|request| request.started).min();
+        let first = || self.exchanges().filter_map(|exchange| exchange.sent.front().map(|sent| (exchange, sent)));
+        let arrival = first().filter_map(|(exchange, sent)| exchange.arrival(sent)).min();
+        let oldest = self.waiting.front().into_iter().chain(first().map(|(_, sent)| &sent.request));
+        let started = oldest.filter_map(|request| request.started).min();
         let expires = spec.timeout.zip(started).map(|(timeout, at)| at + timeout);
         let token = (self.admitted < self.waiting.len()).then(|| self.next_token(spec));
         [made, arrival, expires, token].into_iter().flatten().min()
     }
 }
 
+impl Request {
+    fn is_late(&self, timeout: Option<Duration>, now: Time) -> bool {
+        self.started.zip(timeout).is_some_and(|(at, timeout)| at + timeout <= now)
+    }
+}
+
+impl Exchange {
+    /// When the response to one of its requests arrives, but for those before it.
+    fn arrival(&self, sent: &Sent) -> Option<Time> {
+        sent.time().map(|at| at.max(self.held))
+    }
+
+    fn first_unanswered(&self, now: Time) -> Option<&Request> {
+        self.sent.iter().find(|sent| self.arrival(sent).is_none_or(|at| at > now)).map(|sent| &sent.request)
+    }
+
+    /// Ends requests that were answered by `now`, and those whose timeout is over: the first ones, as the order of both is that of requests.
+    fn update(&mut self, timeout: Option<Duration>, now: Time, end: &mut dyn FnMut(Request, RequestResult)) {
+        while let Some(first) = self.sent.front() {
+            let arrival = self.arrival(first);
+            let result = if arrival.is_some_and(|at| at <= now) {
+                first.result
+            } else if first.request.is_late(timeout, now) {
+                RequestResult::TimedOut
+            } else {
+                return;
+            };
+            self.held = arrival.unwrap_or(self.held);
+            end(first.request, result);
+            self.sent.pop_front();
+        }
+    }
+}
+
 impl Sent {
-    /// When its response arrives.
+    /// When its response could arrive.
     fn time(&self) -> Option<Time> {
         let at = match self.arrival {
             Arrival::At(at) => at,

@@ -142,6 +142,7 @@ impl Bench {
             self.now = until;
             return false;
         };
+        assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);
         self.now = at;
         self.act(|access, _, ctx| access.handle(event, ctx));
         true

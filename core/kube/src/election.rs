@@ -62,8 +62,8 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 struct Attachment {
     server: Option<u32>,
-    /// It can write its lease in time.
-    writes: bool,
+    /// How long a write of its lease takes, where that is answered in time.
+    writes: Option<Duration>,
     /// Its attempts wait for a reply.
     waits: bool,
     acts: Option<Duration>,
@@ -170,8 +170,13 @@ impl Election {
             Route::Nowhere { waits } => (None, waits, Default::default()),
         };
         let timings = ctx.spec.timers.leader_election();
-        let writes = leases.write.is_some_and(|time| time < ctx.spec.timers.renewal_timeout());
-        Attachment { server, writes, waits: waits && !writes, acts: pods.write.filter(|time| *time < timings.renew_deadline) }
+        let writes = leases.write.filter(|time| *time < ctx.spec.timers.renewal_timeout());
+        Attachment {
+            server,
+            writes,
+            waits: waits && writes.is_none(),
+            acts: pods.write.filter(|time| *time < timings.renew_deadline),
+        }
     }
 
     /// The API server of a candidate; another one, if its own does not serve it any more.
@@ -226,7 +231,7 @@ impl Election {
         let seen: Vec<Attachment> = keys.iter().map(|key| self.attach(*key, api, ctx)).collect();
         if let Some(holder) = self.holder
             && self.candidates[&holder].writes.is_some()
-            && keys.iter().zip(&seen).any(|(key, attachment)| *key == holder && !attachment.writes)
+            && keys.iter().zip(&seen).any(|(key, attachment)| *key == holder && attachment.writes.is_none())
         {
             self.interrupt(ctx);
         }
@@ -236,8 +241,8 @@ impl Election {
             let (before, waited) = (candidate.writes, candidate.waits);
             candidate.follow(attachment, ctx.now);
             let is_back = candidate.writes.is_some() && before.is_none();
-            if is_back && waited && self.holder == Some(key) {
-                self.finish_attempt(ctx);
+            if let Some(took) = attachment.writes.filter(|_| is_back && waited && self.holder == Some(key)) {
+                self.finish_attempt(took, ctx);
             }
             back.extend(Some(key).filter(|_| is_back && self.candidates[&key].next < ctx.now));
         }
@@ -249,14 +254,16 @@ impl Election {
         }
     }
 
-    /// The holder can write again: an attempt to renew that has waited until now succeeds.
-    fn finish_attempt(&mut self, ctx: &ClusterCtx<'_>) {
+    /// The holder can write again: an attempt to renew that has waited until now succeeds, with a reply within the time that a write takes
+    /// (components wait side by side, and do not go on at one moment).
+    fn finish_attempt(&mut self, took: Duration, ctx: &ClusterCtx<'_>) {
         let timers = &ctx.spec.timers;
         let started =
             self.renewals.before(ctx.now).filter(|turn| *turn > self.renewed && ctx.now.since(*turn) < timers.renewal_timeout());
         if started.is_some() && self.gives_up.is_some_and(|at| at > ctx.now) {
             self.gives_up = None;
-            (self.renewed, self.renewals) = (ctx.now, Periodic::new(ctx.now, timers.retry_period));
+            let reply = ctx.now + Duration::from_nanos(self.course(ctx).below(took.as_nanos().max(1)));
+            (self.renewed, self.renewals) = (ctx.now, Periodic::new(reply, timers.retry_period));
         }
     }
 
@@ -383,7 +390,7 @@ impl Election {
 impl Candidate {
     fn follow(&mut self, Attachment { server, writes, waits, acts }: Attachment, now: Time) {
         (self.server, self.waits, self.acts) = (server, waits, acts);
-        self.writes = writes.then(|| self.writes.unwrap_or(now));
+        self.writes = writes.map(|_| self.writes.unwrap_or(now));
     }
 
     fn skip(&mut self, periods: f64, ctx: &ClusterCtx<'_>) {

@@ -7,7 +7,7 @@ use proptest::sample::select;
 
 use super::{Change, DIALER, RESOLVER, balancers, changes, happen};
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
-use crate::testing::{Bench, at, scenario_with};
+use crate::testing::{Bench, ID, at, scenario_with};
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
@@ -39,11 +39,13 @@ proptest! {
     #[test]
     fn each_request_is_over_once_or_in_flight(
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
-        alternatives in select(vec!["null", "\"text\"", "\"code\"", DIALER, RESOLVER]),
+        alternatives in select(vec!["null", "\"text\"", "\"code\"", DIALER, RESOLVER]), goaway in select(vec![0.0, 0.02]),
     ) {
         // A process that stops forgets its requests.
         let changes: Vec<(u64, Change)> = changes.into_iter().filter(|(_, change)| !matches!(change, Change::Client(_))).collect();
-        let mut bench = Bench::new(scenario_with(&balancer, alternatives, CLIENTS), seed, Stepping::FastForward);
+        let mut scenario = scenario_with(&balancer, alternatives, CLIENTS);
+        scenario.kube.clusters[ID].access.as_mut().expect("it has one").goaway_chance = goaway;
+        let mut bench = Bench::new(scenario, seed, Stepping::FastForward);
         happen(&mut bench, &changes, &mut |_| ());
         let mut ended: BTreeMap<ApiClient, u64> = BTreeMap::new();
         for (_, client, result, after) in over(&bench.records) {
@@ -82,6 +84,23 @@ fn requests_beyond_qps_and_burst_wait_in_the_client() {
     // 90 more at 5/s.
     let last = times[99].since(at(0)).as_secs_f64();
     assert!((17.9..18.2).contains(&last), "{last} s");
+}
+
+/// A connection that its server has closed in order still carries what is queued at the balancer, and nothing of what was sent later waits for
+/// it but over the same connection; what times out there holds nobody up for longer than its own response would have.
+#[test]
+fn responses_of_two_connections_overtake_each_other() {
+    let client = r#", "rate": "30/s", "response": "20kB", "timeout": "3s""#;
+    for seed in 0..20 {
+        let clients = format!(r#"[{{"name": "sdn", "runs_on": "workers"{client}}}]"#);
+        let mut scenario = scenario_with(r#", "bandwidth": "400kB/s""#, "null", &clients);
+        scenario.kube.clusters[ID].access.as_mut().expect("it has one").goaway_chance = 0.01;
+        let mut bench = Bench::new(scenario, seed, Stepping::FastForward);
+        // The bench sees to it that nothing is due in the past.
+        bench.run(Duration::from_secs(200));
+        assert!(count(&bench.records, RequestResult::TimedOut) > 1_000, "seed {seed}");
+        assert!(over(&bench.records).all(|(.., after)| after <= Duration::from_secs(3)), "seed {seed}");
+    }
 }
 
 #[test]
