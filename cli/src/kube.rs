@@ -45,8 +45,8 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
 
 /// Control planes that are not there, or not whole; `None`: all are.
 pub(crate) fn pending_control_planes(pending: Option<&PendingReport>, page: &Page) -> Option<String> {
-    let rows = pending?.rows().into_iter().map(Vec::from);
-    Some(format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
+    let rows: Vec<_> = pending?.rows().into_iter().map(Vec::from).collect();
+    (!rows.is_empty()).then(|| format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
 }
 
 fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {

@@ -4,10 +4,12 @@
 //! (Scenario, Report) of each run --> compare() --> Comparison: a row per figure, a column per run
 //! ```
 
-use indexmap::{IndexMap, IndexSet};
+mod workloads;
+
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{AccessReport, ComponentReport, EtcdReport, PendingReport, Report, ServiceTrafficReport, length};
+use crate::report::{AccessReport, ComponentReport, EtcdReport, PendingReport, Report, length};
 use crate::scenario::text;
 use crate::scenario::{EtcdClusterSpec, Scenario};
 
@@ -70,9 +72,11 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
     ];
     let pending = |of: fn(&PendingReport) -> usize| move |r: &Report| r.pending.as_ref().map_or(0, of) as f64;
     let (never, homeless) = (pending(|pending| pending.shoots.len()), pending(|pending| pending.pods.len()));
+    let waiting = pending(|pending| pending.workloads.iter().map(|row| row.pods as usize).sum());
     let rows_of_pending = [
         number("control planes never created", "", &|_, r| never(r)),
         number("control planes with pods without a node", "", &|_, r| homeless(r)),
+        number("pods of workloads without a node at the end", "", &|_, r| waiting(r)),
     ];
     rows.extend(rows_of_pending.into_iter().filter(is_somewhere));
     let clients = |of: fn(&AccessReport) -> u64| move |r: &Report| r.access.iter().map(of).sum::<u64>() as f64;
@@ -81,16 +85,23 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
     let failed = |r: &Report| {
         requests(r).iter().map(|requests| (requests.errors + requests.connection_lost + requests.timed_out) as f64).sum::<f64>()
     };
-    let slowest = |r: &Report| requests(r).iter().filter_map(|requests| requests.p99_ms).fold(0.0, f64::max);
+    // Where nothing was answered there is none.
+    let slowest = |(_, report): &(&Scenario, &Report)| {
+        requests(report).iter().filter_map(|requests| requests.p99_ms).reduce(f64::max).map(Value::Number)
+    };
     let rows_of_clients = [
         number("API clients with an outage", "", &|_, r| affected(r)),
         number("longest outage of an API client", "s", &|_, r| r.access.iter().map(|row| row.longest_s).fold(0.0, f64::max)),
         number("new connections of API clients", "", &|_, r| connections(r)),
         number("failed requests of API clients", "", &|_, r| failed(r)),
-        number("99th percentile of requests, slowest API client", "ms", &|_, r| slowest(r)),
+        Row {
+            what: "99th percentile of requests, slowest API client".to_owned(),
+            unit: "ms".to_owned(),
+            values: runs.iter().map(slowest).collect(),
+        },
     ];
     rows.extend(rows_of_clients.into_iter().filter(is_somewhere));
-    rows.extend(services(runs));
+    rows.extend(workloads::rows(runs));
     rows.extend(
         components(runs, "unavailable for", |component| Value::Number(component.unavailable_s)).into_iter().filter(is_somewhere),
     );
@@ -99,37 +110,6 @@ pub fn compare(runs: &[(&Scenario, &Report)]) -> Comparison {
         back.map_or_else(|| Value::Text("never".to_owned()), Value::Number)
     }));
     Comparison { scenarios: runs.iter().map(|(scenario, _)| scenario.name.clone()).collect(), rows }
-}
-
-/// Rows of all clients of Services together.
-fn services(runs: &[(&Scenario, &Report)]) -> Vec<Row> {
-    let row = |what: &str, unit: &str, of: &dyn Fn(&[ServiceTrafficReport]) -> f64| Row {
-        what: what.to_owned(),
-        unit: unit.to_owned(),
-        values: runs.iter().map(|(_, report)| Some(Value::Number(of(&report.service_traffic)))).collect(),
-    };
-    let sum = |of: fn(&ServiceTrafficReport) -> f64| move |all: &[ServiceTrafficReport]| all.iter().map(of).sum::<f64>();
-    let (opened, failed) = (sum(|of| of.connections), sum(|of| of.refused + of.failed));
-    let crossing = |all: &[ServiceTrafficReport]| {
-        let flows = || all.iter().flat_map(|of| &of.zones);
-        let (crossing, served) = flows().fold((0.0, 0.0), |(crossing, served), flow| {
-            (crossing + if flow.from == flow.to { 0.0 } else { flow.connections }, served + flow.connections)
-        });
-        if served > 0.0 { 100.0 * crossing / served } else { 0.0 }
-    };
-    let overloaded = |all: &[ServiceTrafficReport]| all.iter().map(|of| of.overloaded_s).fold(0.0, f64::max);
-    let mut rows = vec![
-        row("connections of Services' clients", "", &|all| opened(all).round()),
-        row("failed connections of Services' clients", "", &|all| failed(all).round()),
-        row("connections to other zones, of those served", "%", &crossing),
-        row("longest overload of a Service", "s", &overloaded),
-    ];
-    let providers = runs.iter().flat_map(|(_, report)| &report.service_traffic).flat_map(|of| of.usd_per_month.keys());
-    for provider in providers.collect::<IndexSet<_>>() {
-        let cost = |all: &[ServiceTrafficReport]| all.iter().filter_map(|of| of.usd_per_month.get(provider)).sum::<f64>();
-        rows.push(row(&format!("traffic of Services between zones, a month ({provider})"), "USD", &cost));
-    }
-    rows.into_iter().filter(is_somewhere).collect()
 }
 
 /// Whether a figure is not zero in every run.
@@ -231,7 +211,7 @@ mod tests {
     use crate::scenario::bundled;
     use crate::sim::Options;
 
-    fn ran(name: &str) -> (Scenario, Report) {
+    pub(super) fn ran(name: &str) -> (Scenario, Report) {
         let file = bundled().iter().find(|file| file.name == name).expect("it is bundled");
         let scenario = Scenario::from_json(file.json).expect("bundled scenarios are valid");
         let report = run(&Arc::new(scenario.clone()), 1, Options::default(), &mut |_, _| {}, &mut |_| {});
@@ -323,26 +303,6 @@ mod tests {
         assert!((0..6).all(|k| if k == two { managed[k] == 0.0 } else { (405.0..450.0).contains(&managed[k]) }), "{managed:?}");
     }
 
-    #[test]
-    fn clients_of_services_have_rows() {
-        let (scenario, report) = ran("kube-proxy-cross-zone");
-        let (other, without) = ran("five-members");
-        let compared = compare(&[(&scenario, &report), (&other, &without)]);
-        let numbers = |what: &str| {
-            let row = compared.rows.iter().find(|row| row.what == what).unwrap_or_else(|| panic!("{what}"));
-            let number =
-                |value: &Option<Value>| if let Some(Value::Number(number)) = value { *number } else { panic!("{row:?}") };
-            row.values.iter().map(number).collect::<Vec<_>>()
-        };
-        let sum = |of: fn(&ServiceTrafficReport) -> f64| report.service_traffic.iter().map(of).sum::<f64>();
-        assert_eq!(numbers("connections of Services' clients"), [sum(|of| of.connections).round(), 0.0]);
-        assert_eq!(numbers("failed connections of Services' clients"), [sum(|of| of.refused + of.failed).round(), 0.0]);
-        assert_eq!(numbers("traffic of Services between zones, a month (aws)"), [sum(|of| of.usd_per_month["aws"]), 0.0]);
-        let of_those = numbers("connections to other zones, of those served");
-        assert!((20.0..60.0).contains(&of_those[0]), "{of_those:?}");
-        assert!(numbers("longest overload of a Service")[0] > 3_400.0);
-    }
-
     /// The cloud makes none of the machines that are asked for: there are never more than the seven of the start.
     #[test]
     fn machines_that_were_refused_do_not_count() {
@@ -351,6 +311,27 @@ mod tests {
         let compared = compare(&[(&scenario, &report)]);
         let row = compared.rows.iter().find(|row| row.what == "machines (maximum)").expect("a row of machines");
         assert_eq!(row.values, [Some(Value::Number(7.0))]);
+    }
+
+    #[test]
+    fn where_nothing_was_answered_there_is_no_percentile() {
+        let file = serde_json::json!({
+            "name": "removed", "duration": "10m", "prices": {"books": []},
+            "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc"]}]},
+            "load_balancers": [{"name": "lb", "profile": "haproxy"}],
+            "clusters": [{
+                "name": "c", "zones": ["za", "zb", "zc"], "api_access": {"load_balancer": "lb"},
+                "pools": [{"name": "p", "minimum": 3, "maximum": 3}],
+                "api_clients": [{"name": "late", "runs_on": "workers", "rate": "1/s", "start": "2m", "timeout": "5s"}],
+            }],
+            "faults": [{"at": "1m", "kind": "lb_removed", "balancer": "lb"}],
+        });
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        let report = run(&Arc::new(scenario.clone()), 1, Options::default(), &mut |_, _| {}, &mut |_| {});
+        let compared = compare(&[(&scenario, &report)]);
+        let value = |what: &str| compared.rows.iter().find(|row| row.what == what).map(|row| row.values[0].clone());
+        assert!(matches!(value("failed requests of API clients"), Some(Some(Value::Number(failed))) if failed > 100.0));
+        assert_eq!(value("99th percentile of requests, slowest API client"), None, "a row of nothing is left out");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// Pods that ran on though their object was gone.
     pub orphaned_containers: Vec<OrphanedContainerReport>,
-    /// Control planes that are not there, or not whole. Not in JSON where all are.
+    /// Control planes and workloads that are not there, or not whole. Not in JSON where all are.
     #[serde(default)]
     pub pending: Option<PendingReport>,
     /// Changes that were asked for and refused, in order. Not in JSON where there are none.
@@ -389,7 +389,12 @@ impl Report {
         verdict::verdict(self)
     }
 
-    /// The same, cut into phrases that know their moments: one paragraph per cluster.
+    /// Its first sentences: what is not there at all, and what became of workloads.
+    pub fn headlines(&self) -> Vec<String> {
+        verdict::headlines(self)
+    }
+
+    /// The others, cut into phrases that know their moments: one paragraph per cluster.
     pub fn verdict_parts(&self) -> Vec<Paragraph> {
         verdict::paragraphs(self)
     }

@@ -1,5 +1,4 @@
-//! Control planes that are not there, or not whole: shoots for which gardener-scheduler found no seed, and pods for which kube-scheduler
-//! found no node.
+//! What is not there, or not whole: shoots for which gardener-scheduler found no seed, and pods for which kube-scheduler found no node.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::kube::gardener::FailureTolerance;
 
-/// Control planes that are not there, or not whole.
+/// Control planes and workloads that are not there, or not whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingReport {
     /// Control planes that the scenario asks for.
@@ -17,6 +16,8 @@ pub struct PendingReport {
     pub shoots: Vec<PendingShootReport>,
     /// Shoots whose control planes have pods without a node. (A pod keeps its node for life: these never ran.)
     pub pods: Vec<PendingPodsReport>,
+    /// Other workloads with pods without a node at the end.
+    pub workloads: Vec<PendingWorkloadReport>,
 }
 
 /// A shoot that no seed takes.
@@ -44,6 +45,21 @@ pub struct PendingPodsReport {
     pub reason: String,
 }
 
+/// Pods of a workload that have no node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingWorkloadReport {
+    /// The cluster it runs in.
+    pub cluster: String,
+    /// Its namespace and name: `default/web`.
+    pub workload: String,
+    /// Number of pods without a node.
+    pub pods: u64,
+    /// Number of its pods.
+    pub all: u64,
+    /// Why no node suits most of them, in the form of kube-scheduler's event (`0/6 nodes are available: ...`).
+    pub reason: String,
+}
+
 impl PendingReport {
     /// One sentence for each kind of what is not there, with the reason that most of it has.
     pub fn sentences(&self) -> Vec<String> {
@@ -62,7 +78,19 @@ impl PendingReport {
                 self.control_planes
             )
         });
-        shoots.into_iter().chain(pods).collect()
+        let workloads = match &self.workloads[..] {
+            [] => None,
+            [PendingWorkloadReport { cluster, workload, pods, all, reason }] => {
+                let verb = if *pods == 1 { "has" } else { "have" };
+                Some(format!("{pods} of {all} pods of {workload} in {cluster} {verb} no node: {reason}."))
+            }
+            several => {
+                let pods: u64 = several.iter().map(|row| row.pods).sum();
+                let why = MostFrequent::of(several.iter().map(|row| row.reason.as_str()));
+                Some(format!("{} workloads have pods without a node, {pods} in all: {why}.", several.len()))
+            }
+        };
+        shoots.into_iter().chain(pods).chain(workloads).collect()
     }
 
     /// The heads of [`PendingReport::rows`].

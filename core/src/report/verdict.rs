@@ -2,6 +2,7 @@
 
 mod access;
 mod kube;
+mod workloads;
 
 use super::cluster::lasts_all_of;
 use super::{BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, Report, vantage};
@@ -39,6 +40,12 @@ pub(super) fn paragraphs(report: &Report) -> Vec<Paragraph> {
     kube::paragraphs(report).into_iter().chain(report.etcd.iter().map(etcd)).collect()
 }
 
+/// What is not there at all, and what became of workloads.
+pub(super) fn headlines(report: &Report) -> Vec<String> {
+    let pending = report.pending.iter().flat_map(PendingReport::sentences);
+    pending.chain(deadlocks(report)).chain(several_zones(report)).chain(workloads::sentences(report)).collect()
+}
+
 /// All of it as text; with several clusters each paragraph begins with the name of the first that it is true of, and how many more.
 /// What is not there at all comes first; where there are prices, they come last.
 pub(super) fn verdict(report: &Report) -> String {
@@ -60,17 +67,10 @@ pub(super) fn verdict(report: &Report) -> String {
         [one, more @ ..] => format!("{one} and {} more: {words}", more.len()),
         [] => unreachable!("what is said is said of a cluster"),
     };
-    let pending = report.pending.iter().flat_map(PendingReport::sentences);
-    pending
-        .chain(deadlocks(report))
-        .chain(several_zones(report))
-        .chain(said.iter().map(line))
-        .chain(report.month())
-        .collect::<Vec<_>>()
-        .join(
-            "
+    headlines(report).into_iter().chain(said.iter().map(line)).chain(report.month()).collect::<Vec<_>>().join(
+        "
 ",
-        )
+    )
 }
 
 /// Pods that find no node until somebody acts, and what ends that: a sentence for each namespace.

@@ -346,7 +346,12 @@ fn what_is_not_there_comes_first_and_refusals_are_told() {
         failure_tolerance: FailureTolerance::None,
         reason: "no seed".to_owned(),
     };
-    let pending = Some(PendingReport { control_planes: 40, shoots: vec![shoot("s-39"), shoot("s-40")], pods: Vec::new() });
+    let pending = Some(PendingReport {
+        control_planes: 40,
+        shoots: vec![shoot("s-39"), shoot("s-40")],
+        pods: Vec::new(),
+        workloads: Vec::new(),
+    });
     let refused =
         RefusedReport { at_s: 90.0, operation: "remove etcd-main-1".to_owned(), reason: "unhealthy cluster".to_owned() };
     let report = Same(Rc::new(Report { pending, refused: vec![refused], ..(*report).clone() }));

@@ -1,7 +1,7 @@
 //! What happened, in a few sentences; every moment in them is a way there.
 
 use yew::prelude::*;
-use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, PendingReport, Phrase, Report};
+use zonefall_core::report::{ComponentReport, OutageKind, Paragraph, Phrase, Report};
 use zonefall_core::scenario::text::count;
 
 use super::labels::{clock, length, moment};
@@ -77,7 +77,7 @@ pub(crate) fn Verdict(props: &VerdictProps) -> Html {
             if parts.is_empty() {
                 <p class="headline quiet">{ waits(props) }</p>
             } else {
-                { pending(props.report.as_deref()) }
+                { headlines(props.report.as_deref()) }
                 { for of_kube.into_iter().map(paragraph) }
                 if let Some(report) = kube { { of_pods(report) } }
                 { for parts_told[..told].iter().copied().map(paragraph) }
@@ -119,9 +119,9 @@ fn did_well(report: &Report, cluster: &str) -> bool {
     report.etcd.get(cluster).is_some_and(|etcd| etcd.outages.is_empty() && etcd.rpo.lost_entries == 0)
 }
 
-/// What is not there at all.
-fn pending(report: Option<&Report>) -> Html {
-    let sentences = report.and_then(|report| report.pending.as_ref()).map(PendingReport::sentences).unwrap_or_default();
+/// What is not there at all, and what became of workloads.
+fn headlines(report: Option<&Report>) -> Html {
+    let sentences = report.map(Report::headlines).unwrap_or_default();
     let line = |text: String| html! { <p class="headline bad" data-testid="verdict-pending">{ text }</p> };
     if sentences.is_empty() {
         Html::default()

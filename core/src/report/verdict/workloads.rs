@@ -1,0 +1,114 @@
+//! Sentences about workloads: Services without a pod that serves, rollouts that end badly, replicated stores without quorum.
+
+use indexmap::IndexMap;
+
+use crate::report::{Report, RolloutReport, ServiceReport, StoreLossReport};
+use crate::scenario::text;
+
+/// One sentence for each kind of trouble, about the workload that has most of it.
+pub(super) fn sentences(report: &Report) -> Vec<String> {
+    [services(report), stores(report), unfinished(report), failed_requests(report)].into_iter().flatten().collect()
+}
+
+/// A workload or Service, with its cluster where there are several.
+fn named(report: &Report, cluster: &str, name: &str) -> String {
+    if report.api.len() > 1 { format!("{name} in {cluster}") } else { name.to_owned() }
+}
+
+/// How many others had the same trouble.
+fn more(others: usize, what: &str) -> String {
+    match others {
+        0 => String::new(),
+        1 => format!(" (and 1 {what} more)"),
+        n => format!(" (and {n} {what}s more)"),
+    }
+}
+
+/// Which Service was without a pod that served for longest.
+fn services(report: &Report) -> Option<String> {
+    let down: Vec<&ServiceReport> = report.services.iter().filter(|service| service.unavailable_s > 0.0).collect();
+    let longest = down.iter().copied().reduce(|a, b| if b.unavailable_s > a.unavailable_s { b } else { a })?;
+    let (name, time) = (named(report, &longest.cluster, &longest.service), text::seconds(longest.unavailable_s));
+    let others = more(down.len() - 1, "Service");
+    Some(format!("No pod of Service {name} served for {time}{others}."))
+}
+
+/// Which store was without quorum for longest, and why it first was.
+fn stores(report: &Report) -> Option<String> {
+    let mut losses: IndexMap<(&str, &str), Vec<&StoreLossReport>> = IndexMap::new();
+    for loss in &report.quorum_losses {
+        losses.entry((&loss.cluster, &loss.workload)).or_default().push(loss);
+    }
+    let others = losses.len().saturating_sub(1);
+    let total = |losses: &[&StoreLossReport]| losses.iter().map(|loss| loss.duration_s).sum::<f64>();
+    let ((cluster, workload), longest) = losses.into_iter().reduce(|a, b| if total(&b.1) > total(&a.1) { b } else { a })?;
+    let (name, time) = (named(report, cluster, workload), text::seconds(total(&longest)));
+    let times = if longest.len() > 1 { format!(", {} times", longest.len()) } else { String::new() };
+    let (first, cause) = (if longest.len() > 1 { ". First: " } else { ": " }, &longest[0].cause);
+    Some(format!("{name} had no quorum for {time}{times}{}{first}{cause}.", more(others, "store")))
+}
+
+/// Which rollout was under way for longest when the run ended.
+fn unfinished(report: &Report) -> Option<String> {
+    let is_open = |of: &&RolloutReport| !of.completed && of.requested_s + of.duration_s >= report.simulated_s;
+    let open: Vec<&RolloutReport> = report.rollouts.iter().filter(is_open).collect();
+    let longest = open.iter().copied().reduce(|a, b| if b.duration_s > a.duration_s { b } else { a })?;
+    let what = if longest.rollback { "rollback" } else { "rollout" };
+    let why = longest.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let (name, others) = (named(report, &longest.cluster, &longest.workload), more(open.len() - 1, "rollout"));
+    let (revision, time) = (longest.revision, text::seconds(longest.duration_s));
+    Some(format!("The {what} of {name} to revision {revision} was incomplete at the end, after {time}{others}{why}."))
+}
+
+/// To which workload most requests failed while it was rolled out.
+fn failed_requests(report: &Report) -> Option<String> {
+    let mut failed: IndexMap<(&str, &str), f64> = IndexMap::new();
+    for rollout in report.rollouts.iter().filter(|rollout| rollout.failed_s > 0.0) {
+        *failed.entry((&rollout.cluster, &rollout.workload)).or_default() += rollout.failed_s;
+    }
+    let others = more(failed.len().saturating_sub(1), "workload");
+    let ((cluster, workload), most) = failed.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    let (name, time) = (named(report, cluster, workload), text::seconds(most));
+    Some(format!("While {name} was rolled out, as many requests failed as it gets in {time}{others}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::run::run;
+    use crate::scenario::Scenario;
+    use crate::sim::Options;
+    use serde_json::json;
+
+    #[test]
+    fn workloads_in_trouble_are_in_the_verdict() {
+        let file = json!({
+            "name": "trouble", "duration": "30m", "prices": {"books": []},
+            "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc"]}]},
+            "clusters": [{
+                "name": "c", "zones": ["za", "zb", "zc"],
+                "pools": [{"name": "p", "minimum": 3, "maximum": 3, "machine": {"cpu": 4, "memory": "16GiB"}}],
+                "workloads": [
+                    {"name": "db", "kind": "stateful_set", "replicas": 3, "cpu": 1, "quorum": true, "update": {"max_unavailable": 3},
+                     "revisions": [{"never_ready": true}]},
+                    {"name": "wide", "kind": "deployment", "replicas": 2, "cpu": 5},
+                ],
+                "services": [{"name": "db", "pods": "app=db"}],
+            }],
+            "operations": [{"at": "5m", "roll_component": {"cluster": "c", "component": "db"}}],
+        });
+        let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+        let report = run(&scenario, 1, Options::default(), &mut |_, _| {}, &mut |_| {});
+        let pending = "0/6 nodes are available: 3 node(s) had untolerated taint(s), 3 Insufficient cpu";
+        let expected = [
+            &format!("2 of 2 pods of default/wide in c have no node: {pending}."),
+            "No pod of Service db served for 25 min.",
+            "db had no quorum for 25 min: StatefulSet controller deleted db-2 and db-1.",
+            "The rollout of db to revision 1 was incomplete at the end, after 25 min: waits for db-0, db-1 and db-2 to be ready.",
+            "While db was rolled out, as many requests failed as it gets in 25 min.",
+        ];
+        assert_eq!(report.headlines(), expected);
+        assert!(report.verdict().starts_with(&expected.join("\n")), "{}", report.verdict());
+    }
+}
