@@ -340,7 +340,7 @@ fn every_moment_of_the_verdict_is_a_button_and_a_fork_is_not_judged() {
 #[test]
 fn what_is_not_there_comes_first_and_refusals_are_told() {
     let World { report, .. } = world();
-    assert!(!verdict(&report, false, true).contains("verdict-pending") && !tab(Tab::Report, &report, false).contains("Pending"));
+    assert!(!verdict(&report, false, true).contains("verdict-headline") && !tab(Tab::Report, &report, false).contains("Pending"));
     let shoot = |shoot: &str| PendingShootReport {
         shoot: shoot.to_owned(),
         failure_tolerance: FailureTolerance::None,

@@ -119,15 +119,17 @@ fn did_well(report: &Report, cluster: &str) -> bool {
     report.etcd.get(cluster).is_some_and(|etcd| etcd.outages.is_empty() && etcd.rpo.lost_entries == 0)
 }
 
-/// What is not there at all, and what became of workloads.
+/// What is not there at all, and what became of workloads: the worst large.
 fn headlines(report: Option<&Report>) -> Html {
     let sentences = report.map(Report::headlines).unwrap_or_default();
-    let line = |text: String| html! { <p class="headline bad" data-testid="verdict-pending">{ text }</p> };
-    if sentences.is_empty() {
-        Html::default()
-    } else {
-        html! { <div class="verdict-cluster">{ for sentences.into_iter().map(line) }</div> }
-    }
+    sentences.split_first().map_or_else(Html::default, |(first, rest)| {
+        html! {
+            <div class="verdict-cluster">
+                <p class="headline bad" data-testid="verdict-headline">{ first }</p>
+                { for rest.iter().map(|text| html! { <p class="more">{ text }</p> }) }
+            </div>
+        }
+    })
 }
 
 /// What became of the pods.
