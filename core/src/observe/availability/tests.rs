@@ -167,6 +167,32 @@ fn an_outage_may_outlast_the_run() {
     );
 }
 
+/// It runs, and its stream to the leader is not there yet: the next one must not stop.
+#[test]
+fn a_member_that_has_just_started_does_not_make_a_majority() {
+    let sees = |ms, m| (ms, Record::Etcd(EtcdRecord::LeaderSeen { member: member(m), term: 1, leader: Some(0) }));
+    let told = |started: u64| {
+        let records = [
+            stops(10_000, 2, StopReason::Stopped),
+            serves(started, 2),
+            sees(60_070, 2),
+            stops(60_005, 1, StopReason::Stopped),
+            service(60_005, Service::Write, false),
+            service(60_100, Service::Write, true),
+        ];
+        let mut records = records.to_vec();
+        records.sort_by_key(|(ms, _)| *ms);
+        let mut availability = Availability::new(&Arc::new(three_zones()));
+        records.iter().for_each(|(ms, record)| availability.record(at(*ms), record));
+        availability.outages(CLUSTER, at(600_000)).remove(0).root_cause.clone()
+    };
+    let cause = told(60_000);
+    assert!(cause.contains("etcd-main-2, which had started 5 ms before, did not follow the leader yet"), "{cause}");
+    // It had long followed, as far as anybody knows.
+    let cause = told(30_000);
+    assert!(!cause.contains("which had started"), "{cause}");
+}
+
 #[test]
 fn a_returning_member_a_removal_and_a_slow_disk_are_causes_too() {
     let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(2)), direction: Direction::Both });

@@ -78,6 +78,7 @@ impl Causes {
             }
             clauses.push(wiped);
         }
+        clauses.extend(self.rejoining(outage).filter(|_| lost.is_none() && outage.service != Service::ReadSerializable));
         clauses.extend(self.without_node(outage));
         clauses.extend(fate);
         self.quorum(outage, &mut clauses);
@@ -260,16 +261,41 @@ impl Causes {
                 text::duration(outage.from.since(at))
             ));
         }
+        let meets =
+            |(member, since, until): &(MemberId, Time, Time)| history.voters.has(*member) && *since <= to && *until > outage.from;
+        let (member, since, until) = self.without_leader(outage.cluster).find(meets)?;
+        Some(format!("{} had no leader for {}", self.name(member), text::duration(until.min(to).since(since))))
+    }
+
+    /// Members that ran without a leader: from when, and until when.
+    fn without_leader(&self, cluster: EtcdId) -> impl Iterator<Item = (MemberId, Time, Time)> {
+        let history = &self.clusters[cluster];
         let known = history.incidents.iter().filter_map(|(until, incident)| match incident {
             Incident::Leaderless(member, since) => Some((*member, *since, *until)),
             _ => None,
         });
         let now = (0u8..).zip(&history.leaderless);
-        let now = now.filter_map(|(index, since)| Some((MemberId { cluster: outage.cluster, index }, (*since)?, Time::MAX)));
-        let meets =
-            |(member, since, until): &(MemberId, Time, Time)| history.voters.has(*member) && *since <= to && *until > outage.from;
-        let (member, since, until) = known.chain(now).find(meets)?;
-        Some(format!("{} had no leader for {}", self.name(member), text::duration(until.min(to).since(since))))
+        known.chain(now.filter_map(move |(index, since)| Some((MemberId { cluster, index }, (*since)?, Time::MAX))))
+    }
+
+    /// Voters that had just started and did not follow the leader yet, where there was no majority without them.
+    fn rejoining(&self, outage: &Outage) -> Option<String> {
+        let before = || self.around(outage).rev().filter(|(at, _)| *at <= outage.from);
+        let stop = |(at, incident)| if let Incident::Down(down, of) = incident { Some((at, of - down, of)) } else { None };
+        let serves = |(at, incident)| if let Incident::Serves(member) = incident { Some((member, at)) } else { None };
+        let follows_not = |(member, since): &(MemberId, Time)| {
+            let mut without = self.without_leader(outage.cluster);
+            without.any(|(other, from, until)| (other, from) == (*member, *since) && until > outage.from)
+        };
+        let (stopped, left, of) = before().find_map(stop)?;
+        let run = left + before().filter_map(serves).filter(|(_, at)| *at > stopped).count();
+        let rejoining: Vec<(MemberId, Time)> = before().filter_map(serves).filter(follows_not).collect();
+        let told = rejoining.iter().map(|(member, since)| {
+            let age = text::duration(outage.from.since(*since));
+            format!("{}, which had started {age} before, did not follow the leader yet", self.name(*member))
+        });
+        let decide = !rejoining.is_empty() && run.saturating_sub(rejoining.len()) <= of / 2;
+        decide.then(|| text::list(&told.collect::<Vec<_>>()))
     }
 
     /// A member that did not run while requests were late: those who asked it were refused.
