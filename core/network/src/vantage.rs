@@ -25,12 +25,12 @@ impl Network {
     }
 
     /// Whether clients there have power.
-    fn has_clients(&self, vantage: Vantage) -> bool {
+    pub fn has_clients(&self, vantage: Vantage) -> bool {
         !matches!(vantage, Vantage::Zone(zone) if self.zone_powered_off[zone] > 0)
     }
 
     /// Whether clients there have power and are not cut off.
-    fn works(&self, vantage: Vantage) -> bool {
+    pub fn works(&self, vantage: Vantage) -> bool {
         let cut = |zone: ZoneId| self.zone_cut_in[zone] + self.zone_cut_out[zone] > 0;
         self.has_clients(vantage) && !matches!(vantage, Vantage::Zone(zone) if cut(zone))
     }

@@ -51,7 +51,7 @@ use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, le
 use crate::scenario::{Op, Scenario, Vantage};
 pub use api_rows::ApiRows;
 use apis::{ApiOutages, ApiRequest};
-use late::{Isolated, Late, Request, Rules, Witnesses};
+use late::{Gaps, Isolated, Late, Request, Rules, Witnesses};
 
 /// Collects outages.
 #[derive(Clone, Debug)]
@@ -97,7 +97,9 @@ impl Availability {
     pub fn unavailable_s(&self, cluster: EtcdId, service: Service, now: Time) -> f64 {
         let state = &self.clusters[cluster];
         let under_way = state.open[place(service)].map_or(Duration::ZERO, |from| now.since(from));
-        let late = asked(service).map_or(Duration::ZERO, |asked| self.late(cluster, asked, now).counted(&self.rules));
+        let late = asked(service).map_or(Duration::ZERO, |asked| {
+            self.late(cluster, asked, now).counted(&self.rules, Gaps { vantages: &state.vantages, asked })
+        });
         length(state.unavailable[place(service)] + under_way + late)
     }
 
@@ -112,7 +114,8 @@ impl Availability {
         }
         for (k, service) in ASKED.into_iter().enumerate() {
             let late = self.late(cluster, k, now);
-            let counted = late.outages().iter().map(|outage| (outage, late.length(outage, &self.rules)));
+            let gaps = Gaps { vantages: &state.vantages, asked: k };
+            let counted = late.outages().iter().map(|outage| (outage, late.length(outage, &self.rules, gaps)));
             rows.extend(counted.filter(|(_, lasted)| *lasted > Duration::ZERO).map(|(outage, lasted)| {
                 let cause = || self.causes.of(&outage.explained(cluster, service));
                 OutageReport {
@@ -132,14 +135,16 @@ impl Availability {
     /// What late requests for a service, by its place in [`ASKED`], tell until now.
     fn late(&self, cluster: EtcdId, asked: usize, now: Time) -> Late {
         let EtcdAvailability { late, vantages, .. } = &*self.clusters[cluster];
-        late[asked].settled(now, &self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to))
+        late[asked].settled(now, &self.rules, Gaps { vantages, asked })
     }
 
     /// The same for clients at each of these vantages.
     pub fn vantages(&self, cluster: EtcdId, vantages: &[Vantage], now: Time) -> Vec<VantageReport> {
         let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked, now));
+        let known = &self.clusters[cluster].vantages;
         let row = |(from, without): (Vantage, [Duration; 3])| {
-            let late: [Option<Duration>; 3] = std::array::from_fn(|asked| late[asked].at(from, &self.rules));
+            let at = |asked: usize| late[asked].at(from, &self.rules, Gaps { vantages: known, asked });
+            let late: [Option<Duration>; 3] = std::array::from_fn(at);
             let s = |asked: usize| length(without[asked] + late[asked].unwrap_or(Duration::ZERO));
             VantageReport {
                 from: from.name(&self.scenario).to_owned(),
@@ -148,7 +153,7 @@ impl Availability {
                 unobserved: ASKED.into_iter().zip(late).filter(|(_, late)| late.is_none()).map(|(of, _)| of.into()).collect(),
             }
         };
-        self.clusters[cluster].vantages.rows(vantages, now).map(row).collect()
+        known.rows(vantages, now).map(row).collect()
     }
 
     /// What requests to an API met until now, and why it was unavailable.
@@ -198,8 +203,7 @@ impl Availability {
     fn ended(&mut self, cluster: EtcdId, zone: ZoneId, service: Service, request: Request) {
         let Some(asked) = asked(service) else { return };
         let EtcdAvailability { late, vantages, .. } = Arc::make_mut(&mut self.clusters[cluster]);
-        let interrupted = |from, to| vantages.without(Vantage::Zone(zone), asked, from, to);
-        late[asked].ended(zone, request, &self.rules, interrupted);
+        late[asked].ended(zone, request, &self.rules, Gaps { vantages, asked });
     }
 
     /// Availability has changed somewhere. [`Self::forget`] visits every cluster, so it runs once for as many changes as there are clusters:
@@ -220,7 +224,7 @@ impl Availability {
             }
             let EtcdAvailability { late, vantages, .. } = Arc::make_mut(state);
             for (asked, (late, service)) in late.iter_mut().zip(ASKED).enumerate() {
-                late.settle_all(now, &self.rules, |zone, from, to| vantages.without(Vantage::Zone(zone), asked, from, to));
+                late.settle_all(now, &self.rules, Gaps { vantages, asked });
                 for outage in late.over(now, &self.rules) {
                     outage.cause = Some(self.causes.of(&outage.explained(cluster, service)));
                 }

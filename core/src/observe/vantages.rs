@@ -32,11 +32,16 @@ impl Gap {
         }
     }
 
-    /// How much of it lies between two times.
-    fn between(&self, from: Time, to: Time) -> Duration {
-        let recent = self.over.iter().rev().take_while(|(_, end)| *end > from).copied();
+    /// Its parts between two times, the latest first.
+    fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (Time, Time)> {
+        let recent = self.over.iter().rev().take_while(move |(_, end)| *end > from).copied();
         let all = self.since.map(|since| (since, to)).into_iter().chain(recent);
-        all.map(|(begin, end)| end.min(to).since(begin.max(from).min(end.min(to)))).fold(Duration::ZERO, |sum, gap| sum + gap)
+        all.map(move |(begin, end)| (begin.max(from).min(end.min(to)), end.min(to)))
+    }
+
+    /// How much of it lies between two times.
+    fn sum(&self, from: Time, to: Time) -> Duration {
+        self.between(from, to).fold(Duration::ZERO, |sum, (begin, end)| sum + end.since(begin))
     }
 
     fn until(&self, now: Time) -> Duration {
@@ -76,7 +81,24 @@ impl<const N: usize> Vantages<N> {
 
     /// For how long between two times clients at a vantage were without a service.
     pub fn without(&self, at: Vantage, service: usize, from: Time, to: Time) -> Duration {
-        self.gap(at, service).between(from, to)
+        self.gap(at, service).sum(from, to)
+    }
+
+    /// For how long between two times they were, though the service counts as there.
+    pub fn without_alone(&self, at: Vantage, service: usize, from: Time, to: Time) -> Duration {
+        self.without_or_counted(at, service, from, to) - self.counted[service].sum(from, to)
+    }
+
+    /// For how long between two times they were, or the service was gone as it counts.
+    pub fn without_or_counted(&self, at: Vantage, service: usize, from: Time, to: Time) -> Duration {
+        let gaps = [self.gap(at, service), &self.counted[service]];
+        let mut parts: Vec<(Time, Time)> = gaps.into_iter().flat_map(|gap| gap.between(from, to)).collect();
+        parts.sort_unstable();
+        let join = |(sum, until): (Duration, Time), (begin, end): (Time, Time)| {
+            let end = end.max(until);
+            (sum + end.since(begin.max(until).min(end)), end)
+        };
+        parts.into_iter().fold((Duration::ZERO, from), join).0
     }
 
     fn gap(&self, from: Vantage, service: usize) -> &Gap {

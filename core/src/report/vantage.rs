@@ -3,14 +3,15 @@
 use crate::scenario::text;
 
 /// What follows the words about those that count (`Writes were unavailable for 10 min`), who were hit as `counted` says; nothing where all
-/// were hit alike. Rows are vantages and how their clients were hit, in words: `for 10 min`; none: not at all.
+/// were hit alike. Rows are vantages, of so many of which enough is known, and how their clients were hit, in words: `for 10 min`; none: not at
+/// all.
 ///
 /// ```text
 ///  for clients outside eu-west-1a; inside it nobody noticed
 ///  for clients outside eu-west-1a; inside it for 10 min
 ///  for clients in eu-west-1b; in eu-west-1a and outside the region about a third failed for 40 s
 /// ```
-pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, String)>, counted: &str) -> String {
+pub(super) fn who<'a>((rows, all): (impl Iterator<Item = (&'a str, String)>, usize), counted: &str) -> String {
     let (mut alike, mut others): (Vec<&str>, Vec<(String, Vec<&str>)>) = (Vec::new(), Vec::new());
     for (vantage, words) in rows {
         if words == counted {
@@ -28,7 +29,7 @@ pub(super) fn who<'a>(rows: impl Iterator<Item = (&'a str, String)>, counted: &s
     };
     match &others[..] {
         [] => String::new(),
-        [_] if alike.is_empty() => String::new(),
+        [(_, same)] if same.len() == all => String::new(),
         // Zones against all the rest.
         [(length, zones)] if alike.len() > 1 && alike.contains(&OUTSIDE) => {
             let them = if zones.len() == 1 { "it" } else { "them" };
@@ -66,7 +67,8 @@ mod tests {
     #[test]
     fn who_was_hit_is_said_where_it_differs() {
         let check = |rows: [f64; 3], counted_s, expected: &str| {
-            assert_eq!(who(["a", "b", OUTSIDE].into_iter().zip(rows.map(hit_for)), &hit_for(counted_s)), expected);
+            let rows = ["a", "b", OUTSIDE].into_iter().zip(rows.map(hit_for));
+            assert_eq!(who((rows, 3), &hit_for(counted_s)), expected);
         };
         check([0.0; 3], 0.0, "");
         check([1.6, 1.600_001, 1.6], 1.6, "");
@@ -78,10 +80,12 @@ mod tests {
         // What counts is the sum of what hits one and what hits the other.
         check([60.0, 120.0, 0.0], 180.0, "; in a for 60 s; in b for 2 min; outside the region nobody noticed");
         check([186.0; 3], 180.0, "");
+        // Of the others too little is known.
+        assert_eq!(who(([("a", "for 60 s".to_owned())].into_iter(), 3), "for 7.4 s"), "; in a for 60 s");
         let part = || "about a third failed for 40 s".to_owned();
         let rows = [("a", part()), ("b", "for 5 min".to_owned()), (OUTSIDE, part())];
         assert_eq!(
-            who(rows.into_iter(), "for 5 min"),
+            who((rows.into_iter(), 3), "for 5 min"),
             " for clients in b; in a and outside the region about a third failed for 40 s"
         );
     }

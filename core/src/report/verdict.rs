@@ -260,13 +260,16 @@ fn whom(cluster: &EtcdReport, kind: OutageKind) -> String {
     let compared = || cluster.vantages.iter().filter_map(|row| Some((&*row.from, cluster.compared(row, kind)?)));
     let counted_s = compared().next().map_or(0.0, |(_, (counted_s, _))| counted_s);
     let rows = compared().map(|(from, (_, own_s))| (from, vantage::hit_for(own_s)));
-    vantage::who(rows, &vantage::hit_for(counted_s))
+    vantage::who((rows, cluster.vantages.len()), &vantage::hit_for(counted_s))
 }
 
 fn leader(cluster: &EtcdReport) -> Option<Sentence> {
     let first = cluster.leaders.first()?;
     let last = cluster.leaders.last()?;
-    let was = say(format!("The leader was in {}; ", first.zone));
+    // A cluster may start without one.
+    let late = first.from_s > 0.0;
+    let was =
+        say(format!("{} in {}; ", if late { "There was no leader at first, then one" } else { "The leader was" }, first.zone));
     let elections = |more: &[_], at_s, who: &str| {
         vec![
             was.clone(),
@@ -277,6 +280,9 @@ fn leader(cluster: &EtcdReport) -> Option<Sentence> {
     };
     Some(match &cluster.leaders[1..] {
         [] if first.completed => vec![was, at(first.to_s, "no other member"), say(" was elected.")],
+        [] if late => {
+            vec![say("There was no leader at first; "), at(first.from_s, first.leader.clone()), say(" was elected.")]
+        }
         [] => vec![say(format!("The leader stayed in {}.", first.zone))],
         [one] => {
             let end = match one {

@@ -41,6 +41,7 @@ use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::timer::Timer;
 use zonefall_network::{HostId, Network};
+use zonefall_scenario::ids::ZoneId;
 use zonefall_scenario::{ActivePassive, Controller, EtcdClusterSpec, Vantage};
 
 /// What an active-passive cluster waits for.
@@ -170,7 +171,9 @@ impl Passive {
     pub(crate) fn tells(&self, vantage: Vantage, net: &Network) -> bool {
         match (vantage, self.spec.switching.controller, self.druid) {
             (Vantage::Zone(zone), ..) => net.hosts_in(zone).any(|host| self.reaches(host, net)),
-            (Vantage::Outside, Controller::Zone(zone), _) => net.hosts_in(zone).any(|host| has_way_out(host, net)),
+            (Vantage::Outside, Controller::Zone(zone), _) => {
+                is_any(zone, net, |host| has_way_out(host, net)).unwrap_or_else(|| net.works(Vantage::Zone(zone)))
+            }
             (Vantage::Outside, Controller::Druid, Some(druid)) => has_way_out(druid, net),
             (Vantage::Outside, Controller::Druid | Controller::Everywhere, _) => true,
         }
@@ -179,10 +182,18 @@ impl Passive {
     pub(crate) fn controller_works(&self, net: &Network) -> bool {
         match self.spec.switching.controller {
             Controller::Everywhere => true,
-            Controller::Zone(zone) => net.hosts_in(zone).any(|host| net.is_powered(host)),
+            Controller::Zone(zone) => {
+                is_any(zone, net, |host| net.is_powered(host)).unwrap_or_else(|| net.has_clients(Vantage::Zone(zone)))
+            }
             Controller::Druid => self.druid.is_some(),
         }
     }
+}
+
+/// Whether that is so of any machine in a zone; `None`: the scenario names none there.
+fn is_any(zone: ZoneId, net: &Network, is_so: impl Fn(HostId) -> bool) -> Option<bool> {
+    let mut hosts = net.hosts_in(zone).peekable();
+    hosts.peek().copied().map(|_| hosts.any(is_so))
 }
 
 /// Whether a host runs and is not cut off from the rest of the world: then it reaches the bucket, and is reached from anywhere.

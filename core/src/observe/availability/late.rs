@@ -21,6 +21,7 @@ use crate::client::longest_admission;
 use crate::ids::{ClientId, EtcdId, FaultId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::causes::{self, BEFORE};
+use crate::observe::vantages::Vantages;
 use crate::record::Service;
 use crate::scenario::{
     ActiveFault, Client, Fault, FaultTarget, Load, ProbeFrom, Scenario, Target, Vantage, ZonePartition, ZonePower,
@@ -168,6 +169,14 @@ impl Outage {
     }
 }
 
+/// When a service was not there: for clients in each zone, and as it counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gaps<'a> {
+    pub(super) vantages: &'a Vantages<3>,
+    /// The service, by its place among those that clients ask for.
+    pub(super) asked: usize,
+}
+
 /// What requests for one service of a cluster met.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Late {
@@ -182,19 +191,22 @@ struct Zone {
     /// When the last late one was made that no interruption explains.
     last_late: Option<Time>,
     late: Duration,
+    /// That of requests from zones that were not cut off: others may have met it, too.
+    shared: Duration,
 }
 
 impl Late {
-    /// A request of a zone has ended. `interrupted`: for how long between two times the service was not there for clients in the zone.
-    pub(super) fn ended(&mut self, zone: ZoneId, request: Request, rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
+    /// A request of a zone has ended.
+    pub(super) fn ended(&mut self, zone: ZoneId, request: Request, rules: &Rules, gaps: Gaps<'_>) {
         let recent = &mut self.zones.entry(zone).or_default().recent;
         let place = recent.partition_point(|other| other.from <= request.from);
         recent.insert(place, request);
-        self.settle(zone, (request.to, Time::MAX), rules, interrupted);
+        self.settle(zone, (request.to, Time::MAX), rules, gaps);
     }
 
     /// Counts what can be overtaken no longer by requests that have not ended at `now`, and tells of no time after `end`.
-    fn settle(&mut self, id: ZoneId, (now, end): (Time, Time), rules: &Rules, interrupted: impl Fn(Time, Time) -> Duration) {
+    fn settle(&mut self, id: ZoneId, (now, end): (Time, Time), rules: &Rules, gaps: Gaps<'_>) {
+        let interrupted = |from, to| gaps.vantages.without(Vantage::Zone(id), gaps.asked, from, to);
         let zone = self.zones.get_mut(&id).expect("it has asked");
         loop {
             // All that were made before the next one are known when it can last no longer.
@@ -220,7 +232,11 @@ impl Late {
                 continue;
             }
             zone.late = zone.late + lasted;
-            if request.cut_off && rules.from == ProbeFrom::Worst {
+            zone.shared = zone.shared + if request.cut_off { Duration::ZERO } else { lasted };
+            // What counts already does not count twice, whoever it hit.
+            let gone = gaps.vantages.without_or_counted(Vantage::Zone(id), gaps.asked, request.from, until);
+            let lasted = until.since(request.from.min(until)) - gone;
+            if lasted == Duration::ZERO || request.cut_off && rules.from == ProbeFrom::Worst {
                 continue;
             }
             let open = self.outages.last_mut().filter(|last| last.cause.is_none() && request.from <= last.to + rules.apart);
@@ -236,18 +252,18 @@ impl Late {
     }
 
     /// Counts what can be overtaken no longer in any zone.
-    pub(super) fn settle_all(&mut self, now: Time, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) {
+    pub(super) fn settle_all(&mut self, now: Time, rules: &Rules, gaps: Gaps<'_>) {
         let asked: Vec<ZoneId> = self.zones.iter().filter(|(_, zone)| !zone.recent.is_empty()).map(|(id, _)| *id).collect();
         for zone in asked {
-            self.settle(zone, (now, Time::MAX), rules, |from, to| interrupted(zone, from, to));
+            self.settle(zone, (now, Time::MAX), rules, gaps);
         }
     }
 
     /// The same with all that is known now.
-    pub(super) fn settled(&self, now: Time, rules: &Rules, interrupted: impl Fn(ZoneId, Time, Time) -> Duration) -> Self {
+    pub(super) fn settled(&self, now: Time, rules: &Rules, gaps: Gaps<'_>) -> Self {
         let mut all = self.clone();
         for zone in self.zones.keys() {
-            all.settle(*zone, (Time::MAX, now), rules, |from, to| interrupted(*zone, from, to));
+            all.settle(*zone, (Time::MAX, now), rules, gaps);
         }
         all
     }
@@ -270,17 +286,19 @@ impl Late {
     }
 
     /// How long the service was too slow, as it counts.
-    pub(super) fn counted(&self, rules: &Rules) -> Duration {
-        self.outages.iter().fold(Duration::ZERO, |sum, outage| sum + self.length(outage, rules))
+    pub(super) fn counted(&self, rules: &Rules, gaps: Gaps<'_>) -> Duration {
+        self.outages.iter().fold(Duration::ZERO, |sum, outage| sum + self.length(outage, rules, gaps))
     }
 
     /// How long an outage lasted, as it counts.
-    pub(super) fn length(&self, outage: &Outage, rules: &Rules) -> Duration {
+    pub(super) fn length(&self, outage: &Outage, rules: &Rules, gaps: Gaps<'_>) -> Duration {
         let in_zone = |zone: &ZoneId| outage.zones.get(zone).copied().unwrap_or(Duration::ZERO);
-        let all = || self.zones.keys().map(in_zone);
+        // Where the service was not there at all it was no better.
+        let or_gone =
+            |zone: &ZoneId| in_zone(zone) + gaps.vantages.without_alone(Vantage::Zone(*zone), gaps.asked, outage.from, outage.to);
         match rules.from {
-            ProbeFrom::Worst => all().max(),
-            ProbeFrom::Best => all().min(),
+            ProbeFrom::Worst => self.zones.keys().map(in_zone).max(),
+            ProbeFrom::Best => self.zones.keys().map(or_gone).min(),
             ProbeFrom::At(Vantage::Zone(zone)) => Some(in_zone(&zone)),
             ProbeFrom::At(Vantage::Outside) => None,
         }
@@ -289,10 +307,11 @@ impl Late {
 
     /// How long it was too slow for clients at a vantage; `None`: nobody asked there, and requests elsewhere were late. Zones that were
     /// hit about as hard as what counts (what their requests met differs by chance) have what counts.
-    pub(super) fn at(&self, vantage: Vantage, rules: &Rules) -> Option<Duration> {
-        let counted = self.counted(rules);
+    pub(super) fn at(&self, vantage: Vantage, rules: &Rules, gaps: Gaps<'_>) -> Option<Duration> {
+        let counted = self.counted(rules, gaps);
         let own = if let Vantage::Zone(zone) = vantage { self.zones.get(&zone).map(|zone| zone.late) } else { None };
         let is_near = |own: Duration| own.as_nanos().abs_diff(counted.as_nanos()) <= counted.as_nanos() / 100;
-        own.map(|own| if is_near(own) { counted } else { own }).or((counted == Duration::ZERO).then_some(counted))
+        let nobody_else = self.zones.values().all(|zone| zone.shared == Duration::ZERO);
+        own.map(|own| if is_near(own) { counted } else { own }).or(nobody_else.then_some(Duration::ZERO))
     }
 }

@@ -170,14 +170,17 @@ impl Causes {
         let begins = self.begins(outage);
         let before = move || self.around(outage).filter(move |(at, _)| *at <= begins);
         // A pod that is asked to end, and that ends: once.
-        let later = move |than: Time, is_same: &dyn Fn(Incident) -> bool| before().any(|(at, other)| at > than && is_same(other));
-        before().filter_map(move |(at, incident)| {
+        let later =
+            move |place: usize, is_same: &dyn Fn(Incident) -> bool| before().skip(place + 1).any(|(_, other)| is_same(other));
+        before().enumerate().filter_map(move |(place, (at, incident))| {
             let change = match incident {
-                Incident::PodEnds(end) if later(at, &|other| matches!(other, Incident::PodEnds(other) if other.is_of(end))) => {
+                Incident::PodEnds(end)
+                    if later(place, &|other| matches!(other, Incident::PodEnds(other) if other.is_of(end))) =>
+                {
                     return None;
                 }
                 Incident::OrphanStops(orphan)
-                    if later(at, &|other| matches!(other, Incident::OrphanStops(other) if other == orphan)) =>
+                    if later(place, &|other| matches!(other, Incident::OrphanStops(other) if other == orphan)) =>
                 {
                     return None;
                 }

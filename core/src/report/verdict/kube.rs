@@ -74,7 +74,8 @@ fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
             share: if spans.is_empty() { parts.iter().map(|part| part.share).fold(0.0, f64::max) } else { 1.0 },
         };
         let counted_s = if verb == "read" { api.read_unavailable_s } else { api.write_unavailable_s };
-        let who = vantage::who(api.vantages.iter().map(|row| (&*row.from, of(row))), &hit(counted, counted_s));
+        let rows = api.vantages.iter().map(|row| (&*row.from, of(row)));
+        let who = vantage::who((rows, api.vantages.len()), &hit(counted, counted_s));
         // What the first sentence says is who was hit.
         let mut said = match (&spans[..], &parts[..], &late[..]) {
             ([], [], [_, ..]) => return slow(what, &late, &who),

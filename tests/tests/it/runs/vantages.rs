@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use zonefall_core::report::Report;
+use zonefall_core::report::{OutageKind, Report};
 use zonefall_core::run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
@@ -80,6 +80,72 @@ fn a_zone_without_power_has_no_clients() {
     let (counted, rows) = writes(&report);
     assert!(counted > 0.0 && counted < 5.0, "an election: {counted}");
     assert!(rows.iter().all(|(_, s)| *s == counted), "{rows:?}");
+}
+
+/// Three members in three zones, whose clients in these zones put five times a second, and faults.
+fn asked(zones: &[&str], faults: &Value, probe: &str) -> Report {
+    let all = ["z1", "z2", "z3"];
+    let members = [0, 1, 2].map(|k| json!({"name": format!("m{k}"), "node": format!("n-{}", all[k])}));
+    let nodes = all.map(|zone| json!({"name": format!("n-{zone}"), "zone": zone}));
+    let client = |zone: &&str| json!({"name": format!("put-{zone}"), "zone": zone, "op": "put", "rate": "5/s", "target": "all"});
+    ran(&json!({
+        "name": "asked", "duration": "4m", "prices": {"books": []}, "probe": {"from": probe},
+        "topology": {"regions": [{"name": "r", "zones": all}], "nodes": nodes},
+        "etcd": [{"name": "main", "members": members, "initial": {"leader": "m0"}}],
+        "clients": zones.iter().map(client).collect::<Vec<_>>(),
+        "faults": faults,
+    }))
+}
+
+/// The leader's zone is far away: it is without a quorum, and requests from elsewhere to its member are late.
+#[test]
+fn what_hits_one_zone_by_state_and_others_by_late_requests_counts_once() {
+    let slow = |to: &str| json!({"at": "2m", "kind": "link_degraded", "between": ["z1", to], "delay": "3s"});
+    let report = asked(&["z1", "z2", "z3"], &json!([slow("z2"), slow("z3")]), "worst");
+    let (counted, rows) = writes(&report);
+    assert!((119.9..=120.0).contains(&counted), "{counted}");
+    assert_eq!(rows[0], ("z1", 120.0));
+    assert!(rows[1..3].iter().all(|(_, s)| (20.0..60.0).contains(s)), "{rows:?}");
+    assert!(report.etcd["main"].outages.iter().all(|outage| outage.to_s <= 240.0));
+}
+
+#[test]
+fn the_outage_of_the_only_clients_is_in_the_verdict_when_their_zone_was_cut_off() {
+    let faults = json!([
+        {"at": "1m", "for": "1m", "kind": "zone_partition", "zone": "z3"},
+        {"at": "150s", "for": "20s", "kind": "node_crash", "node": "n-z1"},
+    ]);
+    let report = asked(&["z3"], &faults, "worst");
+    let (_, rows) = writes(&report);
+    let own = rows[2].1;
+    assert!((60.0..75.0).contains(&own), "{rows:?}");
+    assert!(first_sentence(&report).ends_with(&format!("; in z3 for {own:.1} s")), "{}", report.verdict());
+}
+
+/// Requests from z1 and z3 are late where they ask the member that is cut off; nobody asks from outside.
+#[test]
+fn where_nobody_asks_is_not_observed_whoever_counts() {
+    let cut = json!([{"at": "1m", "for": "1m", "kind": "zone_partition", "zone": "z2"}]);
+    for probe in ["z2", "worst", "best", "outside"] {
+        let report = asked(&["z1", "z2", "z3"], &cut, probe);
+        let outside = report.etcd["main"].vantages.last().expect("a row for outside");
+        assert_eq!((&*outside.from, outside.unobserved.contains(&OutageKind::Write)), ("outside", true), "{probe}");
+        assert!(!first_sentence(&report).contains("outside the region nobody noticed"), "{probe}: {}", report.verdict());
+    }
+}
+
+/// The zone that is cut off is no better than others because its own late requests are an interruption.
+#[test]
+fn the_best_zone_is_not_the_one_that_was_out() {
+    let cut = json!([{"at": "1m", "for": "1m", "kind": "zone_partition", "zone": "z1"}]);
+    let (counted, rows) = writes_of(&asked(&["z1", "z2", "z3"], &cut, "best"));
+    assert!(rows[0] >= 60.0 && (15.0..30.0).contains(&rows[1]), "{rows:?}");
+    assert!((counted - rows[1].min(rows[2])).abs() < 1.0, "{counted} {rows:?}");
+}
+
+fn writes_of(report: &Report) -> (f64, Vec<f64>) {
+    let (counted, rows) = writes(report);
+    (counted, rows.into_iter().map(|(_, s)| s).collect())
 }
 
 /// Shoots of which `count` survive nothing and have all in zone za, which is cut off for 5 min.

@@ -437,3 +437,27 @@ fn who_is_cut_off_with_the_displaced_one_has_the_service_on() {
         assert!(report.write_unavailable_s > 60.0, "for all others: {}", report.write_unavailable_s);
     }
 }
+
+/// Its zone has no machine of the scenario, nor a client; it works unless that has no power.
+#[test]
+fn a_controller_needs_no_machine_of_the_scenario() {
+    let failovers = |dark: Option<&str>| {
+        let power = |at, zone| serde_json::json!({"at": at, "for": "6m", "kind": "zone_power", "zone": zone});
+        let faults: Vec<_> = [power("3m", "a")].into_iter().chain(dark.map(|zone| power("170s", zone))).collect();
+        let scenario = serde_json::json!({
+            "name": "pair", "duration": "10m", "prices": {"books": []},
+            "topology": {
+                "regions": [{"name": "r", "zones": ["a", "b", "c"]}],
+                "nodes": [{"name": "n0", "zone": "a"}, {"name": "n1", "zone": "b"}],
+            },
+            "etcd": [{
+                "name": "etcd-main", "members": [{"name": "m0", "node": "n0"}, {"name": "m1", "node": "n1"}],
+                "mode": {"hot_standby": {"controller_zone": "c"}},
+            }],
+            "faults": faults,
+        });
+        let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        played(scenario, 1).1.failovers.len()
+    };
+    assert_eq!((failovers(None), failovers(Some("c"))), (1, 0));
+}
