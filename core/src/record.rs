@@ -2,7 +2,7 @@
 //!
 //! A record is a fact of the domain, never of the engine: popping an event or skipping heartbeats of a quiescent group leaves no
 //! record. Each subsystem declares its own records; this is all of them together. The trace hash is taken over all but
-//! [`EtcdRecord::Raft`], which exists for the invariants alone.
+//! [`EtcdRecord::Raft`], which exists for the invariants alone, and [`AccessRecord::Detail`], which exists for causes and counts.
 
 use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
@@ -41,6 +41,13 @@ pub enum Record {
     Gardener(KubeClusterId, GardenerRecord),
     /// Something happened in a cluster because of its zone-aware controllers.
     Rollout(KubeClusterId, RolloutRecord),
+}
+
+impl Record {
+    /// Whether it is part of the trace.
+    pub const fn is_traced(&self) -> bool {
+        !matches!(self, Self::Etcd(EtcdRecord::Raft(_)) | Self::Access(_, AccessRecord::Detail { .. }))
+    }
 }
 
 impl From<EtcdRecord> for Record {

@@ -19,6 +19,7 @@ use crate::alt_svc::Rules;
 use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
 use crate::connection::{ClientCtx, Connection};
 use crate::dial::{DIAL, dial_share, is_syn};
+use crate::record::Dialled;
 use crate::reply::Reply;
 use dials::{Hop, ORIGIN};
 use zonefall_kernel::dist::scale;
@@ -132,6 +133,12 @@ pub(crate) struct Client {
     goes_away: Option<Time>,
     /// Its last connection was closed by the server, which still answers what is in flight.
     is_graceful: bool,
+    /// What it has dialled last without success.
+    dialled: Option<Dialled>,
+    /// Its list of alternatives expired since it was last connected.
+    list_expired: bool,
+    /// It has opened a connection with the last update.
+    has_connected: bool,
     /// How often it has moved to a server that was listed to it, all at this time.
     moves: (Time, u32),
     draws: Stream,
@@ -165,6 +172,9 @@ impl Client {
             first_unanswered: None,
             goes_away: None,
             is_graceful: false,
+            dialled: None,
+            list_expired: false,
+            has_connected: false,
             moves: (now, 0),
             draws,
             drawn: 0,
@@ -244,7 +254,7 @@ impl Client {
 
     /// Servers, paths or the balancer may have changed, or something is due.
     pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
-        self.is_graceful = false;
+        (self.is_graceful, self.has_connected) = (false, false);
         match &self.state {
             State::Open { attempt, connection, wait, advertises, .. } => {
                 let (attempt, connection, wait, advertises) = (*attempt, *connection, *wait, *advertises);
@@ -300,7 +310,7 @@ impl Client {
         let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
         let (answers, advertises) = (server.view.answers, !listed.is_empty());
         self.state = State::Open { attempt, connection, way, wait, answers, advertises };
-        self.failures = 0;
+        (self.failures, self.dialled, self.list_expired) = (0, None, false);
         let answered = self.last_answer(ctx.now);
         let Some(selector) = &mut self.selector else { return };
         let is_local = |address: &Address| is_on(self.host, *address, ctx);
@@ -331,10 +341,13 @@ impl Client {
     fn choose(&mut self, ctx: &ClientCtx<'_>) -> Attempt<Address> {
         let (draws, drawn) = (self.draws, &mut self.drawn);
         let Some(selector) = &mut self.selector else { return ORIGIN };
-        selector.choose(&Address::Origin, ctx.now, |n| {
+        let expires = selector.expires().is_some_and(|at| at <= ctx.now);
+        let chosen = selector.choose(&Address::Origin, ctx.now, |n| {
             *drawn += 1;
             draws.draw(*drawn).below(n as u64) as usize
-        })
+        });
+        self.list_expired |= expires && !chosen.is_alternative;
+        chosen
     }
 
     fn dial(&mut self, attempt: Attempt<Address>, ctx: &ClientCtx<'_>) {
@@ -346,7 +359,10 @@ impl Client {
                 let mut draw = self.draw();
                 match ctx.addresses(self.host, &mut draw) {
                     Some(nodes) => nodes.into_iter().map(Hop::Node).collect(),
-                    None => return self.dialled(attempt, ctx.dial_without_addresses(self.host), None, ctx),
+                    None => {
+                        let reply = self.dial_without_addresses(ctx);
+                        return self.dialled(attempt, reply, None, ctx);
+                    }
                 }
             }
         };
@@ -370,7 +386,7 @@ impl Client {
                     if self.first_read_moves_it(attempt, connection, ctx) {
                         return self.reconnect(ctx);
                     }
-                    self.answered = None;
+                    (self.answered, self.has_connected) = (None, true);
                     let mean = self.timings.goaway;
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
                     self.connected(attempt, connection, (way, ctx.wait(connection)), ctx);

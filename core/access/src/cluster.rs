@@ -16,7 +16,7 @@ use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
 use crate::new_connections::new_connections;
 use crate::origin::origin;
-use crate::record::{AccessRecord, ConnectionState, RequestResult};
+use crate::record::{AccessRecord, ConnectionState, Detail, RequestResult};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::Balancer;
@@ -418,7 +418,7 @@ impl ClusterAccess {
         let client = clients.get_mut(&id).expect("it is one of them");
         let balancer = balancers.iter_mut().find(|balancer| balancer.id() == client.origin()).expect("it is one of the cluster");
         let spec = &ctx.scenario.load_balancers[client.origin()];
-        let (route, state) = (client.route(), client.connection_state());
+        let (route, state, dials) = (client.route(), client.connection_state(), client.dials());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
         client.awaits_response(further.as_ref().and_then(|(spec, requests)| requests.first_unanswered(spec, ctx.now)));
@@ -428,6 +428,10 @@ impl ClusterAccess {
             client.settle(&client_ctx);
         } else {
             client.update(&client_ctx);
+        }
+        // Clients that run from the start have opened their connections before.
+        for detail in client.details((state, dials)).filter(|detail| !(*is_new && matches!(detail, Detail::Connected { .. }))) {
+            ctx.out.record((*cluster, AccessRecord::Detail { client: id, detail }));
         }
         if client.connection_state() != state {
             ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));

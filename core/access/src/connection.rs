@@ -79,8 +79,7 @@ impl ClientCtx<'_> {
     /// Addresses of the original host, in the order in which they are dialled: the nodes of the balancer, in random order. `None`: the
     /// client's host reaches its own server instead, or the name does not resolve.
     pub(crate) fn addresses(&self, from: HostId, draw: &mut Draw) -> Option<Vec<u16>> {
-        let stays = self.spec.loopback == Loopback::StaysOnHost && self.balancer.on_host(from).is_some();
-        if stays || self.balancer.refuses() {
+        if self.own_server(from).is_some() || self.balancer.refuses() {
             return None;
         }
         let mut nodes = self.balancer.addresses(from, self.spec, self.net);
@@ -92,8 +91,19 @@ impl ClientCtx<'_> {
 
     /// A client on a host dials the original host where that has no [addresses](Self::addresses).
     pub(crate) fn dial_without_addresses(&self, from: HostId) -> Reply<Connection> {
-        let own = self.balancer.on_host(from).filter(|_| self.spec.loopback == Loopback::StaysOnHost);
-        own.map_or(Reply::Refused, |key| self.connect(self.straight(from, key), key, None))
+        self.own_server(from).map_or(Reply::Refused, |key| self.connect(self.straight(from, key), key, None))
+    }
+
+    /// Server of a client's host that what it sends to the balancer reaches instead.
+    pub(crate) fn own_server(&self, from: HostId) -> Option<u32> {
+        self.balancer.on_host(from).filter(|_| self.spec.loopback == Loopback::StaysOnHost)
+    }
+
+    /// Whether a node of the balancer sends a client to its own host in vain.
+    pub(crate) fn is_sent_to_itself(&self, from: HostId, node: u16, target: u32) -> bool {
+        self.spec.loopback == Loopback::Fails
+            && self.balancer.is_open(node, from, self.net)
+            && self.balancer.leads_to(target) == from
     }
 
     /// A client on a host dials a node of the balancer. `target`: the one that its first packet was sent to; the next ones are of the same
@@ -111,7 +121,7 @@ impl ClientCtx<'_> {
         }
         let key = target.filter(|key| choice.contains(key)).unwrap_or_else(|| choice[draw.below(choice.len() as u64) as usize]);
         *target = Some(key);
-        if self.spec.loopback == Loopback::Fails && self.balancer.leads_to(key) == from {
+        if self.is_sent_to_itself(from, node, key) {
             return Reply::Silence;
         }
         let listens = |key| self.servers.get(&key).is_some_and(|server| server.view.listens);

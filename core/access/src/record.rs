@@ -51,6 +51,13 @@ pub enum AccessRecord {
         /// Whether it is a target now.
         is_target: bool,
     },
+    /// What the state of a client's connection does not tell, for causes and counts; not in the trace.
+    Detail {
+        /// The client.
+        client: ApiClient,
+        /// The detail.
+        detail: Detail,
+    },
 }
 
 traced! { enum AccessRecord {
@@ -60,7 +67,45 @@ traced! { enum AccessRecord {
     Request { client, result, after } = 3,
     Done(client) = 4,
     Registered { balancer, target, is_target } = 5,
+    Detail { client, detail } = 6,
 } }
+
+/// What a client does, or meets, beside the state of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Detail {
+    /// It has opened a connection, perhaps to the server of the one before.
+    Connected {
+        /// Whether it goes through the load balancer.
+        through: bool,
+    },
+    /// It dials without success so far.
+    Dials(Dialled),
+    /// Responses wait in a queue of the load balancer for longer than its requests do.
+    Queues,
+}
+
+traced! { enum Detail { Connected { through } = 0, Dials(to) = 1, Queues = 2 } }
+
+/// What a client dials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dialled {
+    /// The load balancer.
+    Balancer {
+        /// The client's list of alternatives had expired.
+        list_expired: bool,
+    },
+    /// Its own host: the load balancer sends the client there, or its packets do not leave the host.
+    Itself,
+    /// An address of an API server.
+    Server,
+    /// The same from outside the cluster network, where the packets are lost.
+    Outside {
+        /// The server was advertised to it.
+        is_alternative: bool,
+    },
+}
+
+traced! { enum Dialled { Balancer { list_expired } = 0, Itself = 1, Server = 2, Outside { is_alternative } = 3 } }
 
 /// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

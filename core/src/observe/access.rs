@@ -1,6 +1,7 @@
 //! Outages of an API as its clients see them: a client without an open connection to an API server that answers, for how long, and why.
 
-mod cause;
+pub mod cause;
+mod concerns;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use crate::access::balancer::health::Health;
 use crate::access::origin::origin;
-use crate::access::record::{AccessRecord, ConnectionState, RequestResult};
+use crate::access::record::{AccessRecord, ConnectionState, Detail, Dialled, RequestResult};
 use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
@@ -53,6 +54,12 @@ pub struct Access {
 struct Client {
     state: ConnectionState,
     since: Time,
+    /// Its state before all changes of that moment.
+    before: ConnectionState,
+    /// What it dials without success.
+    dials: Option<Dialled>,
+    /// Responses wait in a queue for longer than its requests do.
+    queues: bool,
     /// The outage that is under way.
     outage: Option<Outage>,
     over: Vec<Outage>,
@@ -65,7 +72,30 @@ struct Outage {
     from: Time,
     to: Option<Time>,
     silent: Duration,
+    beginning: Beginning,
     cause: String,
+    /// What the client has dialled without success.
+    dialled: Vec<Dialled>,
+}
+
+/// How an outage began.
+#[derive(Clone, Copy, Debug)]
+struct Beginning {
+    /// State of the connection before.
+    had: ConnectionState,
+    /// State since.
+    now: ConnectionState,
+    /// What the client dials.
+    dials: Option<Dialled>,
+    /// Responses wait in a queue for longer than its requests do.
+    queues: bool,
+}
+
+impl Beginning {
+    /// Whether etcd may have to do with it: packets that do not pass, or late, are not its doing.
+    const fn needs_etcd(&self) -> bool {
+        !matches!(self.now, ConnectionState::Silent { .. } | ConnectionState::Late { .. })
+    }
 }
 
 impl Access {
@@ -154,7 +184,7 @@ impl Access {
                     to_s: seconds(until),
                     completed: time.to.is_some(),
                     silent_s: length(time.silent + waits),
-                    cause: time.cause.clone() + &self.itself(cluster, client, (time, time.silent + waits, until)),
+                    cause: self.whole_cause(cluster, client, time),
                 });
             }
         }
@@ -166,6 +196,38 @@ impl Access {
 }
 
 impl Access {
+    /// The cause of an outage, with what the client has dialled in vain meanwhile.
+    fn whole_cause(&self, cluster: KubeClusterId, client: ApiClient, outage: &Outage) -> String {
+        let mut cause = outage.cause.clone();
+        for dialled in outage.dialled.iter().filter(|dialled| !matches!(dialled, Dialled::Balancer { .. })) {
+            if let Some(why) = self.in_vain(cluster, client, *dialled).filter(|why| !cause.contains(why)) {
+                cause = format!("{cause}; {why}");
+            }
+        }
+        cause
+    }
+
+    /// Another fault begins in the moment in which outages have begun: it may have a part in them.
+    fn tell_again(&mut self, at: Time) {
+        let outages = self.clients.iter().filter_map(|(key, client)| Some((*key, client.outage.as_ref()?)));
+        let begun = outages.filter(|(_, outage)| outage.from == at);
+        let told: Vec<_> = begun.map(|(key, outage)| (key, self.cause(key.0, key.1, &outage.beginning, at))).collect();
+        for (key, cause) in told {
+            if let Some(outage) = self.clients.get_mut(&key).and_then(|client| client.outage.as_mut()) {
+                outage.cause = cause;
+            }
+        }
+    }
+
+    fn client_changes(&mut self, at: Time, key: (KubeClusterId, ApiClient), state: ConnectionState) {
+        let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
+        let Some(beginning) = client.change(at, state) else { return };
+        let cause = self.cause(key.0, key.1, &beginning, at);
+        let dialled = beginning.dials.into_iter().collect();
+        let outage = Outage { from: at, to: None, silent: Duration::ZERO, beginning, cause, dialled };
+        self.clients.get_mut(&key).expect("it was inserted").outage = Some(outage);
+    }
+
     fn requests(
         &self,
         cluster: KubeClusterId,
@@ -181,7 +243,10 @@ impl Access {
 impl Observer for Access {
     fn record(&mut self, at: Time, record: &Record) {
         match record {
-            Record::FaultStarted(fault) if self.is_needed => self.active.push(fault.clone()),
+            Record::FaultStarted(fault) if self.is_needed => {
+                self.active.push(fault.clone());
+                self.tell_again(at);
+            }
             Record::Etcd(_) if self.is_needed => self.etcd_acts(at, record),
             Record::Kube(cluster, KubeRecord::ApiServer(Replica::Host(host), fact)) if self.is_needed => match fact {
                 ServerFact::Stops => drop(self.stopping.insert((*cluster, *host), at)),
@@ -195,11 +260,10 @@ impl Observer for Access {
                 }
             }
             Record::Access(cluster, AccessRecord::Client { client, state }) => {
-                let key = (*cluster, *client);
-                let before = self.clients.get(&key).map_or(ConnectionState::None, |client| client.state);
-                let cause = self.cause(*cluster, *client, [before, *state], at);
-                let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
-                client.change(at, *state, cause);
+                self.client_changes(at, (*cluster, *client), *state);
+            }
+            Record::Access(cluster, AccessRecord::Detail { client, detail }) => {
+                self.clients.entry((*cluster, *client)).or_insert_with(|| Client::new(at)).detail(*detail);
             }
             Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {
                 let target = (*balancer, *node, *target);
@@ -231,7 +295,7 @@ impl Observer for Access {
 impl Client {
     /// It has stopped, which ends an outage.
     fn stop(&mut self, at: Time) {
-        self.change(at, ConnectionState::None, String::new());
+        self.change(at, ConnectionState::None);
         if let Some(mut outage) = self.outage.take().filter(|outage| outage.from < at) {
             outage.to = Some(at);
             self.over.push(outage);
@@ -239,20 +303,39 @@ impl Client {
     }
 
     fn new(at: Time) -> Self {
-        Self { state: ConnectionState::None, since: at, outage: None, over: Vec::new(), connections: 0, through: 0 }
+        let none = ConnectionState::None;
+        let (outage, over, dials) = (None, Vec::new(), None);
+        Self { state: none, since: at, before: none, dials, queues: false, outage, over, connections: 0, through: 0 }
     }
 
-    fn change(&mut self, at: Time, state: ConnectionState, cause: String) {
+    fn detail(&mut self, detail: Detail) {
+        match detail {
+            Detail::Connected { through } => {
+                self.connections += 1;
+                self.through += u64::from(through);
+            }
+            Detail::Dials(to) => {
+                self.dials = Some(to);
+                if let Some(outage) = self.outage.as_mut().filter(|outage| !outage.dialled.contains(&to)) {
+                    outage.dialled.push(to);
+                }
+            }
+            Detail::Queues => self.queues = true,
+        }
+    }
+
+    /// Its connection is in another state. Returns the beginning of an outage.
+    fn change(&mut self, at: Time, state: ConnectionState) -> Option<Beginning> {
+        if at > self.since {
+            self.before = self.state;
+        }
         let before = std::mem::replace(&mut self.state, state);
         let passed = at.since(std::mem::replace(&mut self.since, at));
         if let (ConnectionState::Silent { .. }, Some(outage)) = (before, &mut self.outage) {
             outage.silent = outage.silent + passed;
         }
-        if let ConnectionState::Open { through, .. } = state {
-            if at > Time::ZERO && state.other_end() != before.other_end() {
-                self.connections += 1;
-                self.through += u64::from(through);
-            }
+        if let ConnectionState::Open { .. } = state {
+            (self.dials, self.queues) = (None, false);
             if let Some(mut outage) = self.outage.take() {
                 outage.to = Some(at);
                 // A client that reaches another server at once has no outage.
@@ -260,9 +343,12 @@ impl Client {
                     self.over.push(outage);
                 }
             }
-        } else if self.outage.is_none() {
-            self.outage = Some(Outage { from: at, to: None, silent: Duration::ZERO, cause });
+            return None;
         }
+        // A connection that ended in the very moment in which it was opened has no part in it.
+        let had = if let ConnectionState::Open { .. } = self.before { self.before } else { before };
+        let beginning = Beginning { had, now: state, dials: self.dials, queues: self.queues };
+        self.outage.is_none().then_some(beginning)
     }
 }
 
@@ -320,6 +406,14 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
         AccessRecord::Registered { balancer, target, is_target } => {
             let is = if is_target { "a new" } else { "no longer a" };
             format!("{} is {is} target of {}", server(target), scenario.load_balancers[balancer].name)
+        }
+        AccessRecord::Detail { client, detail } => {
+            let what = match detail {
+                Detail::Connected { .. } => "opens a connection",
+                Detail::Dials(_) => "dials without success",
+                Detail::Queues => "waits for responses in a queue",
+            };
+            format!("{} {what}", name(client, cluster, scenario))
         }
         AccessRecord::ClientStopped(client) => format!("{} has stopped", name(client, cluster, scenario)),
         AccessRecord::Done(client) => format!("{} is done: all its requests are over", name(client, cluster, scenario)),

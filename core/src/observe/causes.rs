@@ -400,8 +400,10 @@ impl Observer for Causes {
             Record::Access(_, AccessRecord::Target { balancer, node, target, health }) => {
                 self.unhealthy.set(at, (*balancer, *node, *target), *health);
             }
-            Record::Access(_, AccessRecord::Registered { balancer, target, .. }) => {
-                self.unhealthy.forget(at, *balancer, *target);
+            Record::Access(_, AccessRecord::Registered { balancer, target, is_target }) => {
+                let spec = &self.scenario.load_balancers[*balancer];
+                let nodes = spec.zones.len().max(spec.machines.len()) as u16;
+                self.unhealthy.registered(at, (*balancer, nodes), *target, *is_target);
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));

@@ -46,9 +46,9 @@ impl RecordDescriber {
         self.faults.record(at, record);
     }
 
-    /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for records inside raft.
+    /// One line of a trace: time in seconds (nine decimals), a tab, the record in words. `None` for records that are not traced.
     pub fn line(&mut self, at: Time, record: &Record) -> Option<String> {
-        if matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
+        if !record.is_traced() {
             return None;
         }
         let ns = at.as_nanos();

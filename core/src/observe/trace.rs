@@ -1,6 +1,6 @@
 //! The trace hash: one number that tells whether two runs did the same.
 //!
-//! SipHash-1-3 with zero keys over every record but [`EtcdRecord::Raft`]. Each record is fed as: its time in nanoseconds (`u64`), a tag
+//! SipHash-1-3 with zero keys over every record that [is traced](Record::is_traced). Each record is fed as: its time in nanoseconds (`u64`), a tag
 //! byte, then its fields in the order of their declaration. Integers are little-endian at their declared width, a `bool` or an enum
 //! is one byte, an `Option` one byte and, if there is one, the value; an `f64` is its bits; a string its length as `u32` and its
 //! bytes. The form of a cluster's facts and of an active-passive cluster's facts is declared beside their types, with integers of variable
@@ -54,7 +54,7 @@ impl Default for TraceHash {
 
 impl Observer for TraceHash {
     fn record(&mut self, at: Time, record: &Record) {
-        if matches!(record, Record::Etcd(EtcdRecord::Raft(_))) {
+        if !record.is_traced() {
             return;
         }
         self.form.clear();
@@ -63,7 +63,7 @@ impl Observer for TraceHash {
     }
 }
 
-/// Adds the byte form of a record other than [`EtcdRecord::Raft`].
+/// Adds the byte form of a record that is traced.
 fn write(form: &mut Form, at: Time, record: &Record) {
     let mut writer = Writer { form };
     writer.u64(at.as_nanos());

@@ -7,6 +7,7 @@ use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::client::Attempt;
 use crate::connection::{ClientCtx, Connection};
 use crate::dial::{DIAL, TLS_HANDSHAKE};
+use crate::record::Dialled;
 use crate::reply::Reply;
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::time::{Duration, Time};
@@ -57,11 +58,20 @@ impl Client {
     /// A reply to the address that is dialled at present.
     pub(super) fn dial_address(&mut self, dial: &mut Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
         match (dial.attempt.to, dial.left.last().copied()) {
-            (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => ctx.dial_server(self.host, key),
+            (Address::Server(key), _) | (Address::Origin, Some(Hop::Server(key))) => {
+                let is_alternative = dial.attempt.is_alternative;
+                self.dialled = Some(if ctx.in_cluster_network { Dialled::Server } else { Dialled::Outside { is_alternative } });
+                ctx.dial_server(self.host, key)
+            }
             (Address::Origin, Some(Hop::Node(node))) => {
                 let mut draw = self.draw();
                 let was_accepted = dial.target.is_some();
                 let reply = ctx.dial_node(self.host, node, &mut dial.target, &mut draw);
+                self.dialled = Some(if dial.target.is_some_and(|key| ctx.is_sent_to_itself(self.host, node, key)) {
+                    Dialled::Itself
+                } else {
+                    Dialled::Balancer { list_expired: self.list_expired }
+                });
                 if ctx.spec.relays && dial.target.is_some() && !was_accepted {
                     // The node has accepted the connection: no other address is dialled any more.
                     dial.left = vec![Hop::Node(node)];
@@ -70,8 +80,15 @@ impl Client {
                 }
                 reply
             }
-            (Address::Origin, None) => ctx.dial_without_addresses(self.host),
+            (Address::Origin, None) => self.dial_without_addresses(ctx),
         }
+    }
+
+    /// It dials the original host where that has no addresses.
+    pub(super) fn dial_without_addresses(&mut self, ctx: &ClientCtx<'_>) -> Reply<Connection> {
+        let own = ctx.own_server(self.host);
+        self.dialled = Some(own.map_or(Dialled::Balancer { list_expired: self.list_expired }, |_| Dialled::Itself));
+        ctx.dial_without_addresses(self.host)
     }
 
     /// An open connection leads to a server: the endpoints are read if it is time. Returns whether a resolver has read them for the first

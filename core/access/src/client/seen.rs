@@ -1,7 +1,7 @@
 //! What others see of a client.
 
 use super::{Address, Attempt, Client, Dial, State};
-use crate::record::ConnectionState;
+use crate::record::{ConnectionState, Detail, Dialled};
 use crate::requests::Link;
 use zonefall_kube::ctx::Route;
 
@@ -18,6 +18,23 @@ impl Client {
             State::Open { .. } => ConnectionState::Unanswered { server, through },
             State::Silent { .. } | State::Dials(_) | State::Waits(_) => ConnectionState::Silent { server, through },
         }
+    }
+
+    /// What it has dialled last without success.
+    pub(crate) const fn dials(&self) -> Option<Dialled> {
+        self.dialled
+    }
+
+    /// What the state of its connection does not tell of the last update. `before`: that state, and what it dialled.
+    pub(crate) fn details(&self, before: (ConnectionState, Option<Dialled>)) -> impl Iterator<Item = Detail> {
+        let State::Open { connection, way, wait, .. } = self.state else {
+            let dials = self.dialled.filter(|_| self.dialled != before.1);
+            return [dials.map(Detail::Dials), None].into_iter().flatten();
+        };
+        let connected = self.has_connected.then_some(Detail::Connected { through: connection.through.is_some() });
+        let is_late = way < self.timings.timeout && way + wait >= self.timings.timeout;
+        let queues = (is_late && self.connection_state() != before.0).then_some(Detail::Queues);
+        [connected, queues].into_iter().flatten()
     }
 
     /// Its connection, for requests that are simulated one by one.

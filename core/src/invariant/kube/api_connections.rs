@@ -67,6 +67,7 @@ impl ApiConnections {
             AccessRecord::Target { balancer, node, target, health } => self.target((balancer, node, target), health),
             AccessRecord::Registered { balancer, target, is_target } => self.registered((balancer, target), is_target),
             AccessRecord::Client { client, state } => self.client(client, state, dark, view),
+            AccessRecord::Detail { .. } => Ok(()),
             AccessRecord::Request { client, .. } | AccessRecord::Done(client) => {
                 let runs = self.clients.contains_key(&client);
                 if runs { Ok(()) } else { Err(format!("{} has a request, but does not run", of(client, view))) }

@@ -4,45 +4,66 @@ use std::collections::BTreeMap;
 
 use super::{BEFORE, Causes, Outage, after};
 use crate::access::balancer::health::Health;
-use crate::ids::BalancerId;
+use crate::ids::{BalancerId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
+use crate::observe::access::cause::queue;
 use crate::scenario::{ActiveFault, Fault, Hit, text};
 
 /// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
 pub(super) const BACKLOG: Duration = Duration::from_secs(600);
 
-/// By load balancer, node of it and target: each interval in which the node found the target unhealthy. All are kept, because causes are
+/// By load balancer, node of it and target: each interval in which the node did not find the target healthy. All are kept, because causes are
 /// composed when an outage is over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unhealthy(BTreeMap<(BalancerId, u16, u32), Vec<Interval>>);
 
 /// From when to when; `None`: until now.
-type Interval = (Time, Option<Time>);
+type Interval = (Time, Option<Time>, Why);
+
+/// Why a node does not send clients to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Its checks failed.
+    Unhealthy,
+    /// It is new, and its first checks are not over.
+    New,
+}
 
 impl Unhealthy {
     /// A node has found a target in another state.
     pub(super) fn set(&mut self, at: Time, key: (BalancerId, u16, u32), health: Health) {
         if health == Health::Unhealthy {
-            self.0.entry(key).or_default().push((at, None));
-        } else if let Some((_, to)) = self.0.get_mut(&key).and_then(|spans| spans.last_mut()) {
+            self.end(at, key);
+            self.0.entry(key).or_default().push((at, None, Why::Unhealthy));
+        } else {
+            self.end(at, key);
+        }
+    }
+
+    fn end(&mut self, at: Time, key: (BalancerId, u16, u32)) {
+        if let Some((_, to, _)) = self.0.get_mut(&key).and_then(|spans| spans.last_mut()) {
             *to = to.or(Some(at));
         }
     }
 
-    /// A target is new, or none any more.
-    pub(super) fn forget(&mut self, at: Time, balancer: BalancerId, target: u32) {
-        let of = self.0.iter_mut().filter(|((own, _, key), _)| (*own, *key) == (balancer, target));
-        of.filter_map(|(_, spans)| spans.last_mut()).for_each(|(_, to)| *to = to.or(Some(at)));
+    /// A target is new to all nodes of a load balancer, or none any more.
+    pub(super) fn registered(&mut self, at: Time, (balancer, nodes): (BalancerId, u16), target: u32, is_target: bool) {
+        for key in (0..nodes).map(|node| (balancer, node, target)) {
+            self.end(at, key);
+            if is_target {
+                self.0.entry(key).or_default().push((at, None, Why::New));
+            }
+        }
     }
 
     /// Targets that some node of a load balancer found healthy again at a time.
     fn recovered(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        self.targets(balancer, |(_, to)| *to == Some(at))
+        self.targets(balancer, |(_, to, why)| *to == Some(at) && *why == Why::Unhealthy)
     }
 
-    /// Targets that some node of a load balancer found unhealthy at a time.
-    fn at(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        self.targets(balancer, |(from, to)| *from <= at && to.is_none_or(|to| at < to))
+    /// Targets to which some node of a load balancer sent no clients at a time, for this reason.
+    fn at(&self, at: Time, balancer: BalancerId, why: Why) -> Vec<u32> {
+        self.targets(balancer, |(from, to, own)| *own == why && *from <= at && to.is_none_or(|to| at < to))
     }
 
     /// Targets of a load balancer with such an interval.
@@ -95,10 +116,14 @@ impl Causes {
             let what = || format!("load balancer {name} finds {} healthy again{}", servers(&recovered), after(to, outage));
             (!recovered.is_empty()).then(what)
         });
-        Some(match (&names(self.unhealthy.at(outage.from, id))[..], again) {
+        let new = names(self.unhealthy.at(outage.from, id, Why::New));
+        Some(match (&names(self.unhealthy.at(outage.from, id, Why::Unhealthy))[..], again) {
+            ([], _) if !new.is_empty() => {
+                BalancerPart { text: format!("load balancer {name} has not found {} healthy yet", servers(&new)), explains: true }
+            }
             ([], Some(text)) => BalancerPart { text, explains: false },
             ([], None) if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },
-            ([], None) => match self.throttled(outage, id) {
+            ([], None) => match self.throttled(outage, id).or_else(|| self.queues(cluster, id)) {
                 Some(text) => BalancerPart { text, explains: true },
                 None => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
             },
@@ -106,6 +131,13 @@ impl Causes {
                 BalancerPart { text: format!("load balancer {name} finds {} unhealthy", servers(hosts)), explains: true }
             }
         })
+    }
+
+    /// Responses wait for the bandwidth that a load balancer has without a fault: that of kubelets and components is too little to fill it.
+    fn queues(&self, cluster: KubeClusterId, id: BalancerId) -> Option<String> {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let is_filled = spec.api_clients.iter().any(|client| client.balancer.is_none_or(|own| own == id));
+        is_filled.then(|| queue(&self.scenario.load_balancers[id])).flatten()
     }
 
     /// A load balancer was throttled not long before an outage: responses may still wait there.

@@ -10,7 +10,7 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
 /// A cluster behind HAProxy in one zone, with these fields, `shutdown_delay` of its API servers, clients and faults.
-fn report(balancer: &Value, shutdown_delay: &str, clients: Value, faults: Value) -> Report {
+fn file(balancer: &Value, shutdown_delay: &str, clients: Value, faults: Value) -> Value {
     let mut file = json!({
         "name": "causes", "duration": "20m", "prices": {"books": []},
         "topology": {"regions": [{"name": "r", "zones": ["a", "b", "c"]}]},
@@ -23,8 +23,20 @@ fn report(balancer: &Value, shutdown_delay: &str, clients: Value, faults: Value)
         "faults": faults,
     });
     file["load_balancers"][0].as_object_mut().unwrap().append(&mut balancer.as_object().unwrap().clone());
+    file
+}
+
+fn report_of(file: &Value) -> Report {
     let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
     run::run_checked(&Arc::new(scenario), 1, Options::default(), &mut |_, _| {})
+}
+
+fn report(balancer: &Value, shutdown_delay: &str, clients: Value, faults: Value) -> Report {
+    report_of(&file(balancer, shutdown_delay, clients, faults))
+}
+
+fn kill(k: u8) -> Value {
+    json!({"at": "5m", "for": "2m", "kind": "api_server_kill", "node": format!("c-control-plane-{k}")})
 }
 
 fn causes(report: &Report) -> Vec<&str> {
@@ -38,7 +50,6 @@ fn api_causes(report: &Report) -> Vec<&str> {
 #[test]
 fn what_a_load_balancer_adds_to_an_outage_is_named() {
     // It finds the servers healthy again long after they are ready, and refuses clients until then.
-    let kill = |k: u8| json!({"at": "5m", "for": "2m", "kind": "api_server_kill", "node": format!("c-control-plane-{k}")});
     let slow = json!({"check": {"interval": "10s", "rise": 5}});
     let all = report(&slow, "0s", json!([]), json!([kill(0), kill(1), kill(2)]));
     let outage = &all.api["c"].outages[0];
@@ -69,4 +80,111 @@ fn what_a_load_balancer_adds_to_an_outage_is_named() {
         found.iter().any(|cause| cause.contains("responses wait at load balancer api-int, which was throttled until ")),
         "{found:?}"
     );
+}
+
+#[test]
+fn packets_from_outside_the_cluster_network_that_vanish_are_a_cause() {
+    let outside = |name: &str, alternatives: &str| {
+        json!({
+            "name": name, "nodes": ["ci"], "rate": "1/s", "timeout": "32s", "start": "1m", "in_cluster_network": false,
+            "alternatives": alternatives,
+        })
+    };
+    let clients = json!([outside("text", "text"), outside("dns", "in_memory_dns"), outside("dialer", "custom_dialer")]);
+    let stop = json!([{"at": "5m", "for": "10s", "kind": "lb_removed", "balancer": "api-int"}]);
+    let mut file = file(&json!({}), "70s", clients, stop);
+    file["topology"]["nodes"] = json!([{"name": "ci", "zone": "b"}]);
+    file["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let report = report_of(&file);
+    let rows = [("text", "alternative services"), ("dns", "API servers"), ("dialer", "API servers")];
+    for (clients, to) in rows {
+        let row = report.access.iter().find(|row| row.clients == clients).unwrap();
+        let found: Vec<&str> = row.outages.iter().map(|outage| &*outage.cause).collect();
+        let vanish = format!("packets from outside the cluster network to {to} vanish");
+        assert!(!found.is_empty() && found.iter().all(|cause| cause.contains(&vanish)), "{clients}: {found:?}");
+    }
+}
+
+#[test]
+fn responses_that_wait_for_the_bandwidth_of_a_load_balancer_are_a_cause() {
+    let clients = json!([{"name": "op", "runs_on": "workers", "rate": "4/s", "timeout": "10s", "response": "100kB"}]);
+    let report = report(&json!({"bandwidth": "1MB/s"}), "0s", clients, json!([]));
+    let all = [causes(&report), api_causes(&report)];
+    for found in all {
+        let waits = "responses wait in the queue of load balancer api-int (1MB/s)";
+        assert!(!found.is_empty() && found.iter().all(|cause| cause.contains(waits)), "{found:?}");
+    }
+}
+
+#[test]
+fn causes_name_faults_on_the_way_of_the_connection_alone() {
+    // A link that no client of the load balancer uses.
+    let link = json!({"at": "4m", "for": "8m", "kind": "link_partition", "between": ["c-control-plane-1", "c-control-plane-2"]});
+    let down = json!({"at": "5m", "for": "5m", "kind": "lb_down", "balancer": "api-int"});
+    let cut = report(&json!({}), "0s", json!([]), json!([link, down]));
+    let silent: Vec<&str> = causes(&cut).into_iter().filter(|cause| cause.contains("fell silent")).collect();
+    assert!(!silent.is_empty() && silent.iter().all(|cause| cause.ends_with("(load balancer api-int went down)")), "{silent:?}");
+    // A load balancer has no part in errors of etcd.
+    let stale = json!({"at": "4m", "for": "8m", "kind": "lb_stale_targets", "balancer": "api-int"});
+    let etcd = |k: u8| json!({"at": "5m", "for": "1m", "kind": "process_kill", "member": format!("etcd-{k}")});
+    let errors = report(&json!({}), "0s", json!([]), json!([stale, etcd(0), etcd(1)]));
+    let found: Vec<&str> = causes(&errors).into_iter().filter(|cause| cause.starts_with("etcd does not answer")).collect();
+    assert!(!found.is_empty() && found.iter().all(|cause| !cause.contains("does not update")), "{found:?}");
+    // The same cause whatever the order of the faults.
+    for kills in [[kill(0), kill(1), kill(2)], [kill(2), kill(1), kill(0)]] {
+        let killed = report(&json!({}), "0s", json!([]), json!(kills));
+        let lost: Vec<&str> = causes(&killed).into_iter().filter(|cause| cause.contains("ended")).collect();
+        let is_own = |cause: &&str| (0..3).any(|k| cause.matches(&format!("c-control-plane-{k}")).count() == 2);
+        assert!(!lost.is_empty() && lost.iter().all(is_own), "{lost:?}");
+    }
+}
+
+#[test]
+fn a_list_that_has_expired_is_a_cause() {
+    let clients = json!([{"name": "rare", "runs_on": "workers", "rate": "1/min", "timeout": "10s"}]);
+    let down = json!([{"at": "5m", "for": "10m", "kind": "lb_down", "balancer": "api-int"}]);
+    let mut file = file(&json!({}), "30s", clients, down);
+    file["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let report = report_of(&file);
+    let found = causes(&report);
+    let expired = "(its list of alternative services had expired, load balancer api-int went down)";
+    assert!(found.iter().any(|cause| cause.ends_with(expired)), "{found:?}");
+    assert!(found.iter().all(|cause| !cause.contains("no fault under way")), "{found:?}");
+}
+
+#[test]
+fn a_load_balancer_that_sends_hosts_to_themselves_is_a_cause_where_it_did() {
+    let fails = json!({"loopback": "fails", "zones": ["a", "b", "c"]});
+    let itself = "api-int sends hosts of the control plane to themselves, which fails";
+    // There is nothing to dial.
+    let removed = json!([{"at": "5m", "kind": "lb_removed", "balancer": "api-int"}]);
+    let found = report(&fails, "0s", json!([]), removed);
+    assert!(causes(&found).iter().all(|cause| !cause.contains(itself)), "{:?}", causes(&found));
+    // A dial of one of three addresses takes 10 s.
+    let killed = report(&fails, "0s", json!([]), json!([kill(1)]));
+    let hosts = killed.access.iter().filter(|row| row.clients != "kubelets of workers").flat_map(|row| &row.outages);
+    let long: Vec<_> = hosts.filter(|outage| outage.to_s - outage.from_s > 9.0).collect();
+    assert!(!long.is_empty() && long.iter().all(|outage| outage.cause.contains(itself)), "{long:?}");
+}
+
+#[test]
+fn connections_to_the_server_of_the_one_before_count() {
+    let clients = json!([{"name": "op", "runs_on": "workers", "rate": "1/s", "timeout": "10s"}]);
+    let mut file = file(&json!({}), "0s", clients, json!([]));
+    file["clusters"][0]["api_access"]["goaway_chance"] = json!("2%");
+    file["clusters"][0]["control_plane"] = json!({"replicas": 1});
+    let report = report_of(&file);
+    let row = report.access.iter().find(|row| row.clients == "op").unwrap();
+    // 1,200 requests of each of 9 clients, of which 2 % close a connection: 216 expected.
+    assert!((150..290).contains(&row.connections) && row.via_load_balancer == row.connections, "{row:?}");
+}
+
+#[test]
+fn a_load_balancer_that_has_new_targets_is_a_cause_until_it_has_found_them_healthy() {
+    let removed = json!([{"at": "5m", "for": "30s", "kind": "lb_removed", "balancer": "api-int"}]);
+    let slow = json!({"zones": ["a", "b", "c"], "check": {"interval": "30s", "first_rise": 3}});
+    let report = report(&slow, "0s", json!([]), removed);
+    let found = api_causes(&report);
+    assert!(found.iter().any(|cause| cause.contains("load balancer api-int has not found API server")), "{found:?}");
+    assert!(found.iter().all(|cause| !cause.contains("no active fault")), "{found:?}");
 }

@@ -1,0 +1,92 @@
+//! Which faults may have to do with an outage of a client: those that hit the connection that it had, or what it dials.
+
+use super::{Access, Beginning};
+use crate::access::origin::node;
+use crate::access::record::{ConnectionState, Dialled};
+use crate::ids::{KubeClusterId, NodeId, ZoneId};
+use crate::kube::ctx::ApiClient;
+use crate::scenario::{Fault, FaultTarget, Hit, Impact, Place};
+
+impl Access {
+    /// Whether a fault can concern a client: whether it hits what its connection used, or, where it had none, what it may use. Packets that do
+    /// not pass are nothing that etcd does, and errors of etcd nothing that a load balancer does.
+    pub(super) fn concerns(&self, fault: &Fault, cluster: KubeClusterId, client: ApiClient, beginning: &Beginning) -> bool {
+        let (scenario, spec) = (&*self.scenario, &self.scenario.kube.clusters[cluster]);
+        if !is_felt(fault, beginning.now) {
+            return false;
+        }
+        let used = beginning.now.other_end().or_else(|| beginning.had.other_end());
+        let (dials_balancer, dials_server) = match beginning.dials {
+            Some(Dialled::Balancer { .. } | Dialled::Itself) => (true, false),
+            Some(Dialled::Server | Dialled::Outside { .. }) => (false, true),
+            None => (false, false),
+        };
+        let through = dials_balancer || used.map_or(!dials_server, |(_, through)| through);
+        let own = self.origin(cluster, client).filter(|_| through);
+        let balancer = own.map(|own| &scenario.load_balancers[own]);
+        let members: Vec<NodeId> = scenario.etcd[spec.etcd].members.iter().map(|member| member.node).collect();
+        let members = if beginning.needs_etcd() { &members[..] } else { &[] };
+        let client = node(client, spec);
+        let servers: Vec<NodeId> =
+            used.map_or_else(|| spec.control_plane.clone(), |(server, _)| vec![spec.control_plane[server as usize]]);
+        let uses = |host: NodeId| client == Some(host) || servers.contains(&host) || members.contains(&host);
+        let zone_of = |host: &NodeId| scenario.nodes[*host].zone;
+        let of_balancer = |zone: ZoneId| {
+            balancer.is_some_and(|own| own.zones.contains(&zone) || own.machines.iter().map(zone_of).any(|own| own == zone))
+        };
+        let is_near = |zone: ZoneId| {
+            let mut hosts = servers.iter().chain(&client).chain(members);
+            of_balancer(zone) || client.is_none() || hosts.any(|host| zone_of(host) == zone)
+        };
+        // Its packets take this way: from the client, perhaps over the balancer, to the server, and from there to etcd.
+        let is_at = |host: &NodeId, place: Place| match place {
+            Place::Zone(zone) => zone_of(host) == zone,
+            Place::Node(node) => *host == node,
+        };
+        let balancer_at = |place: Place| match place {
+            Place::Zone(zone) => of_balancer(zone),
+            Place::Node(node) => balancer.is_some_and(|own| own.machines.contains(&node)),
+        };
+        let client_at = |place: Place| client.is_none_or(|host| is_at(&host, place));
+        let server_at = |place: Place| servers.iter().any(|host| is_at(host, place));
+        let member_at = |place: Place| members.iter().any(|host| is_at(host, place));
+        let straight = used.is_none_or(|(_, through)| !through) || dials_server;
+        let crosses = |a: Place, b: Place| {
+            through && balancer_at(b) && (client_at(a) || server_at(a))
+                || straight && client_at(a) && server_at(b)
+                || member_at(b) && (server_at(a) || member_at(a))
+        };
+        fault.kind().hits().into_iter().any(|hit| match hit {
+            Hit::Balancer(balancer) => own == Some(balancer),
+            Hit::Member(FaultTarget::Named(member)) => beginning.needs_etcd() && member.cluster == spec.etcd,
+            Hit::Node(FaultTarget::Named(node)) => {
+                // An API server stops alone: members and clients on its host go on.
+                let is_server = matches!(fault, Fault::ApiServerKill(_) | Fault::ApiServerStop(_));
+                if is_server { servers.contains(&node) } else { uses(node) }
+            }
+            Hit::Volume(FaultTarget::Named(volume)) => {
+                beginning.needs_etcd() && scenario.etcd[spec.etcd].members.iter().any(|member| member.volume == volume)
+            }
+            Hit::Zone(FaultTarget::Named(zone)) => is_near(zone),
+            Hit::Link(a, b) => crosses(a, b) || crosses(b, a),
+            // Faults that have begun hit what they name.
+            Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) | Hit::Zone(_) => false,
+        })
+    }
+}
+
+/// Whether a fault can bring a client's connection into this state, by its kind.
+fn is_felt(fault: &Fault, now: ConnectionState) -> bool {
+    match fault {
+        Fault::LbThrottled(_) => matches!(now, ConnectionState::Late { .. }),
+        Fault::LbStaleTargets(_) | Fault::LbTcpHealthOnly(_) | Fault::LbWrongTarget(_) => matches!(now, ConnectionState::None),
+        Fault::LbDown(_) | Fault::LbRemoved(_) | Fault::LbPartition(_) | Fault::ApiServerKill(_) | Fault::ApiServerStop(_) => {
+            matches!(now, ConnectionState::None | ConnectionState::Silent { .. })
+        }
+        // Packets that come late or are sent again end no connection.
+        _ => {
+            fault.kind().impact() != Impact::SlowsNetwork
+                || matches!(now, ConnectionState::Late { .. } | ConnectionState::Unanswered { .. })
+        }
+    }
+}
