@@ -357,13 +357,11 @@ impl Client {
             Address::Server(_) => Vec::new(),
             Address::Origin => {
                 let mut draw = self.draw();
-                match ctx.addresses(self.host, &mut draw) {
-                    Some(nodes) => nodes.into_iter().map(Hop::Node).collect(),
-                    None => {
-                        let reply = self.dial_without_addresses(ctx);
-                        return self.dialled(attempt, reply, None, ctx);
-                    }
-                }
+                let Some(nodes) = ctx.addresses(self.host, &mut draw) else {
+                    let reply = self.dial_without_addresses(ctx);
+                    return self.dialled(attempt, reply, None, ctx);
+                };
+                nodes.into_iter().map(Hop::Node).collect()
             }
         };
         self.dial_next(Dial { attempt, left, target: None, since: ctx.now, until: deadline, deadline }, ctx);

@@ -137,6 +137,24 @@ pub fn membership_change(change: MemberChange, scenario: &dyn Inventory) -> Stri
     }
 }
 
+/// A change of membership that is over: `etcd-main-0 was added to the cluster`.
+pub fn membership_changed(change: MemberChange, scenario: &dyn Inventory) -> String {
+    match change {
+        MemberChange::Add(m) => format!("{} was added to the cluster", member(scenario, m)),
+        MemberChange::Remove(m) => format!("{} was removed from the cluster", member(scenario, m)),
+        MemberChange::Promote(m) => format!("{} was promoted to a voter", member(scenario, m)),
+    }
+}
+
+/// Work on databases that is over: `etcd-main-0 was defragmented`.
+pub fn maintained(task: Maintenance, scenario: &dyn Inventory) -> String {
+    match task {
+        Maintenance::Compact => "all revisions were compacted".to_owned(),
+        Maintenance::Defragment(m) => format!("{} was defragmented", member(scenario, m)),
+        Maintenance::DisarmAlarm => "the NOSPACE alarm was disarmed".to_owned(),
+    }
+}
+
 /// Work on databases as a command: `defragment etcd-main-0`.
 pub fn maintenance(task: Maintenance, scenario: &dyn Inventory) -> String {
     match task {

@@ -125,8 +125,8 @@ impl Access {
             EtcdRecord::SteppedDown { member, .. } => format!("etcd member {} stepped down", name(*member)),
             EtcdRecord::SpaceExceeded { member, .. } => format!("the database of {} reached its quota", name(*member)),
             EtcdRecord::LeaderSeen { member, leader: None, .. } => format!("etcd member {} lost its leader", name(*member)),
-            EtcdRecord::Membership { change, refused: None } => text::membership_change(*change, scenario),
-            EtcdRecord::Maintenance { task, refused: None, .. } => text::maintenance(*task, scenario),
+            EtcdRecord::Membership { change, refused: None } => text::membership_changed(*change, scenario),
+            EtcdRecord::Maintenance { task, refused: None, .. } => text::maintained(*task, scenario),
             _ => return,
         };
         while self.happened.pop_front_if(|(then, ..)| *then + BEFORE < at).is_some() {}

@@ -147,7 +147,7 @@ pub(crate) struct FaultResolver<'a> {
     pub(crate) topology: &'a Topology,
     clusters: &'a Names,
     members: &'a Members,
-    kube: &'a KubeModel,
+    pub(crate) kube: &'a KubeModel,
     balancers: (&'a TiVec<BalancerId, LoadBalancer>, &'a Names),
     /// Members of all clusters.
     by_name: BTreeMap<&'a str, Vec<&'a MemberLifetime>>,

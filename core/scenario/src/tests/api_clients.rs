@@ -212,25 +212,61 @@ fn client_with_a_dialer_of_its_own_takes_no_other() {
 
 #[test]
 fn faults_of_load_balancers_that_change_nothing_are_warned_of() {
-    let warned = |balancer: Value, fault: Value| -> Vec<String> {
+    let users = || json!([{"name": "users", "rate": "1/s"}]);
+    let warned = |clients: Value, balancer: Value, fault: Value| -> Vec<String> {
         let mut file = file(&balancer);
         file["faults"] = json!([{"at": "1m", "for": "1m", "balancer": "api-int"}]);
+        file["clusters"][0]["api_clients"] = clients.clone();
         file["faults"][0].as_object_mut().expect("an object").append(&mut fault.as_object().expect("an object").clone());
         scenario(&file).warnings.iter().filter(|warning| warning.path.starts_with("faults")).map(ToString::to_string).collect()
     };
     let tcp = json!({"kind": "lb_tcp_health_only"});
     assert_eq!(
-        warned(json!({"check": {"kind": "tcp"}}), tcp.clone()),
+        warned(users(), json!({"check": {"kind": "tcp"}}), tcp.clone()),
         [
             "faults[0].balancer: expected a load balancer whose `check` is `readyz`: this one only tests the port anyway; found \"api-int\""
         ]
     );
-    assert_eq!(warned(json!({"check": {"kind": "readyz"}}), tcp), [""; 0]);
+    assert_eq!(warned(users(), json!({"check": {"kind": "readyz"}}), tcp), [""; 0]);
     let throttled = |bandwidth: &str| json!({"kind": "lb_throttled", "bandwidth": bandwidth});
     assert_eq!(
-        warned(json!({"bandwidth": "1MB/s"}), throttled("10MB/s")),
+        warned(users(), json!({"bandwidth": "1MB/s"}), throttled("10MB/s")),
         ["faults[0].bandwidth: expected less than the load balancer's own 1MB/s; found \"10MB/s\""]
     );
-    assert_eq!(warned(json!({"bandwidth": "1MB/s"}), throttled("100kB/s")), [""; 0]);
-    assert_eq!(warned(json!({}), throttled("10MB/s")), [""; 0]);
+    assert_eq!(warned(users(), json!({"bandwidth": "1MB/s"}), throttled("100kB/s")), [""; 0]);
+    assert_eq!(warned(users(), json!({}), throttled("10MB/s")), [""; 0]);
+    let none = [
+        "faults[0].balancer: expected a load balancer that `api_clients` go through: kubelets and components do not fill its queue; found one without such clients",
+    ];
+    assert_eq!(warned(json!([]), json!({}), throttled("10MB/s")), none);
+}
+
+#[test]
+fn ways_that_no_client_goes_are_warned_of() {
+    let warned = |access: Value, client: Value| -> Vec<String> {
+        let raw = with_another(&json!({}), &access, &client);
+        let all = scenario(&raw).warnings;
+        all.iter().filter(|warning| warning.path.starts_with("clusters")).map(|warning| warning.path.clone()).collect()
+    };
+    let endpoints = "clusters[0].api_access.endpoints";
+    assert_eq!(warned(json!({"endpoints": "text"}), json!({})), [endpoints]);
+    assert_eq!(warned(json!({"endpoints": "text", "alternatives": "configured"}), json!({})), [endpoints]);
+    assert_eq!(warned(json!({"endpoints": "text"}), json!({"alternatives": "custom_dialer"})), [""; 0]);
+    assert_eq!(warned(json!({"endpoints": "text", "alternatives": "code"}), json!({})), [""; 0]);
+    let kubelets = "clusters[0].api_access.kubelet_dialer";
+    assert_eq!(warned(json!({"kubelet_dialer": "wrapped", "alternatives": "text"}), json!({})), [kubelets]);
+    assert_eq!(warned(json!({"kubelet_dialer": "none", "alternatives": "in_memory_dns"}), json!({})), [""; 0]);
+    assert_eq!(warned(json!({}), json!({"dialer": "exclusive"})), ["clusters[0].api_clients[0].dialer"]);
+    assert_eq!(warned(json!({"alternatives": "custom_dialer"}), json!({"dialer": "wrapped"})), [""; 0]);
+}
+
+#[test]
+fn hosts_that_do_not_advertise_are_named_once() {
+    let mut raw = file(&json!({}));
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let host = scenario(&raw).nodes[scenario(&raw).kube.clusters[KubeClusterId(0)].control_plane[0]].name.clone();
+    raw["clusters"][0]["api_access"]["not_advertising"] = json!([host, host]);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("it is wrong").to_string();
+    let expected = format!("clusters[0].api_access.not_advertising[1]: expected each host once; found \"{host}\" again");
+    assert_eq!(errors, expected);
 }

@@ -197,6 +197,7 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
             let expected = "a delay: with the rules `text` clients use a list for as long, that is not at all";
             ctx.warn(&format!("clusters[{k}].api_servers.shutdown_delay"), "0s", expected);
         }
+        unused(ctx, &format!("clusters[{k}]"), access, &cluster.api_clients);
         spec.not_advertising = not_advertising(ctx, &format!("{path}.not_advertising"), access, spec, topology);
         let clients = (&cluster.api_clients[..], &of_clients[..], access);
         spec.api_clients = api_clients(ctx, &format!("clusters[{k}].api_clients"), clients, spec, topology);
@@ -252,9 +253,34 @@ fn not_advertising(
         if !cluster.control_plane.contains(&host) {
             ctx.error(&path, quoted(name), "a host of this cluster's control plane");
         }
+        if hosts.contains(&host) {
+            ctx.error(&path, format!("{} again", quoted(name)), "each host once");
+        }
         hosts.push(host);
     }
     hosts
+}
+
+/// Warns of what says how clients reach API servers beside the load balancer, where none does so in that way.
+fn unused(ctx: &mut CheckCtx<'_>, path: &str, access: &RawApiAccess, clients: &[RawApiClient]) {
+    let way_of = |client: &RawApiClient| client.alternatives.map_or(access.alternatives, ClientAlternatives::way);
+    let reads = |way: Option<Alternatives>| way.is_some_and(|way| way != Alternatives::Configured);
+    if access.endpoints.is_some() && !reads(access.alternatives) && !clients.iter().any(|client| reads(way_of(client))) {
+        let expected =
+            "none: the clients learn no API servers from the Service `kubernetes`, neither by `alternatives` nor by a dialer";
+        ctx.warn(&format!("{path}.api_access.endpoints"), "rules", expected);
+    }
+    // A way that any dialer allows does not use it.
+    let uses_dialer = |way: Option<Alternatives>| way.is_some_and(|way| !OwnDialer::Exclusive.allows(way));
+    let expected = "none: only `custom_dialer` and `in_memory_dns` depend on it";
+    if access.kubelet_dialer.is_some() && !uses_dialer(access.alternatives) {
+        ctx.warn(&format!("{path}.api_access.kubelet_dialer"), "a dialer", expected);
+    }
+    for (j, client) in clients.iter().enumerate() {
+        if client.dialer != OwnDialer::None && !uses_dialer(way_of(client)) {
+            ctx.warn(&format!("{path}.api_clients[{j}].dialer"), "a dialer", expected);
+        }
+    }
 }
 
 /// Further clients of the API of a cluster.

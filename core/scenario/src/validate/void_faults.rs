@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::fault::{Fault, FaultResolver, FaultTarget, Impact, NodeCrash, ProcessPause, ZonePower};
 use crate::ids::NodeId;
+use crate::kube::balancers::has_clients;
 use crate::lowering::CheckCtx;
 use crate::model::PlannedFault;
 use zonefall_kernel::time::Time;
@@ -36,6 +37,12 @@ pub(super) fn warn(ctx: &mut CheckCtx<'_>, faults: &[(usize, PlannedFault)], res
         if let Some((other, _)) = same.or(dark) {
             let expected = format!("something that works then: faults[{other}] has broken it already");
             ctx.warn(&format!("faults[{k}]"), "a fault that changes nothing", expected);
+        }
+        if let Fault::LbThrottled(throttle) = fault
+            && !resolver.kube.clusters.iter().any(|cluster| has_clients(cluster, throttle.balancer))
+        {
+            let expected = "a load balancer that `api_clients` go through: kubelets and components do not fill its queue";
+            ctx.warn(&format!("faults[{k}].balancer"), "one without such clients", expected);
         }
         let last = broken.entry(key(fault)).or_insert((k, end));
         if last.1 < end {

@@ -53,7 +53,7 @@ impl Access {
         let faults: Vec<&ActiveFault> = self.active.iter().chain(just_ended).filter(concerns).collect();
         let ended = || {
             let (then, fault) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault))?;
-            Some(format!("{} {} before", fault.fault.kind().ended(&*self.scenario), text::duration(at.since(*then))))
+            Some(format!("{} after {}", text::duration(at.since(*then)), fault.fault.kind().ended(&*self.scenario)))
         };
         let mut reasons: Vec<String> = Vec::new();
         if beginning.dials == Some(Dialled::Itself) && faults.is_empty() {

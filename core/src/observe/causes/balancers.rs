@@ -6,6 +6,7 @@ use super::{BEFORE, Causes, Outage, after};
 use crate::access::balancer::health::Health;
 use crate::ids::{BalancerId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::spec::balancers::has_clients;
 use crate::observe::access::cause::queue;
 use crate::scenario::{ActiveFault, Fault, Hit, text};
 
@@ -135,8 +136,7 @@ impl Causes {
 
     /// Responses wait for the bandwidth that a load balancer has without a fault: that of kubelets and components is too little to fill it.
     fn queues(&self, cluster: KubeClusterId, id: BalancerId) -> Option<String> {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let is_filled = spec.api_clients.iter().any(|client| client.balancer.is_none_or(|own| own == id));
+        let is_filled = has_clients(&self.scenario.kube.clusters[cluster], id);
         is_filled.then(|| queue(&self.scenario.load_balancers[id])).flatten()
     }
 

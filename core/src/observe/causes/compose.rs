@@ -314,12 +314,7 @@ impl Causes {
     /// A change of membership.
     fn changed(&self, change: MemberChange) -> Clause {
         let (MemberChange::Add(member) | MemberChange::Remove(member) | MemberChange::Promote(member)) = change;
-        let what = match change {
-            MemberChange::Add(_) => "was added to the cluster",
-            MemberChange::Remove(_) => "was removed from the cluster",
-            MemberChange::Promote(_) => "was promoted to a voter",
-        };
-        Clause::about(format!("{} {what}", self.name(member)), member)
+        Clause::about(text::membership_changed(change, &*self.scenario), member)
     }
 
     /// Whether a fault could take this service away. A majority that runs and is connected asks neither how fast its disks are nor how
@@ -387,7 +382,9 @@ impl Causes {
         };
         // What happened to it, and whether what hit it says so already.
         let (fate, implied) = match how {
-            Incident::LeaderGone(_, StopReason::Removed) => (format!("stopped{}", after(at, outage)), false),
+            Incident::LeaderGone(_, StopReason::Removed) => {
+                (format!("{} stopped{}", self.name(leader), after(at, outage)), false)
+            }
             Incident::LeaderGone(..) => (format!("gone{}", after(at, outage)), true),
             Incident::SteppedDown(_, StepDownReason::QuorumInactive) => {
                 (format!("stepped down{} (no majority answered)", after(at, outage)), false)
@@ -406,7 +403,10 @@ impl Causes {
             _ if self.cut_off(leader, outage) => ("unreachable".to_owned(), true),
             _ => ("sent no heartbeat in time".to_owned(), false),
         };
-        let Some(hit) = hit else { return Some(format!("leader {} {fate}", self.name(leader))) };
+        let Some(hit) = hit else {
+            let name = format!("{} ", self.name(leader));
+            return Some(format!("leader {name}{}", fate.strip_prefix(&name).unwrap_or(&fate)));
+        };
         hit.text.insert_str(0, "leader ");
         (!implied).then_some(fate)
     }

@@ -188,3 +188,20 @@ fn a_load_balancer_that_has_new_targets_is_a_cause_until_it_has_found_them_healt
     assert!(found.iter().any(|cause| cause.contains("load balancer api-int has not found API server")), "{found:?}");
     assert!(found.iter().all(|cause| !cause.contains("no active fault")), "{found:?}");
 }
+
+#[test]
+fn what_happened_is_told_in_sentences() {
+    let mut file = file(&json!({}), "0s", json!([]), json!([]));
+    file["operations"] = json!([{"at": "5m", "remove_control_plane_node": {"cluster": "c", "node": "c-control-plane-0"}}]);
+    let report = report_of(&file);
+    let found = causes(&report);
+    assert!(found.iter().all(|cause| !cause.contains("(remove ")), "{found:?}");
+    let late = report_of(&self::file(
+        &json!({"zones": ["a", "b", "c"], "check": {"interval": "30s", "first_rise": 3}}),
+        "0s",
+        json!([{"name": "op", "runs_on": "workers", "rate": "1/s", "timeout": "10s", "start": "340s"}]),
+        json!([{"at": "5m", "for": "30s", "kind": "lb_removed", "balancer": "api-int"}]),
+    ));
+    let found = causes(&late);
+    assert!(found.iter().any(|cause| cause.contains("10 s after load balancer api-int was created again")), "{found:?}");
+}
