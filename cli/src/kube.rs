@@ -7,10 +7,10 @@ use zonefall_core::report::{
     MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
     ServiceTrafficReport, StoreLossReport,
 };
-use zonefall_core::scenario::text;
+use zonefall_core::scenario::text::{self, clock};
 
 use crate::output::HEAD;
-use crate::page::{Page, clock};
+use crate::page::Page;
 
 /// The tables about Kubernetes; none for a scenario without it.
 pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {

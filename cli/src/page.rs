@@ -112,13 +112,6 @@ fn grid(head: &[&str], rows: &[Vec<String>], right: &[usize], gap: usize, last: 
     text
 }
 
-/// A moment as hours, minutes and seconds to the millisecond: `0:01:01.303`.
-pub(crate) fn clock(s: f64) -> String {
-    let ms = (s * 1e3).round() as u64;
-    let (h, min, s, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
-    format!("{h}:{min:02}:{s:02}.{ms:03}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,11 +146,5 @@ mod tests {
         let page = Page::new(Some(24));
         assert_eq!(page.text("  * ", "one two three four five six"), "  * one two three four\n    five six\n");
         assert_eq!(Page::new(None).line("", &"word ".repeat(60)).lines().count(), 1);
-    }
-
-    #[test]
-    fn moments_are_easy_on_the_eye() {
-        assert_eq!(clock(61.303), "0:01:01.303");
-        assert_eq!(clock(7_325.0), "2:02:05.000");
     }
 }

@@ -6,11 +6,11 @@ use zonefall_core::network::ledger::Class;
 use zonefall_core::report::{
     Consistency, EtcdReport, ExpectationReport, OpKind, OutageKind, OutageReport, RefusedReport, Report, ViolationReport,
 };
-use zonefall_core::scenario::text;
+use zonefall_core::scenario::text::{self, clock};
 use zonefall_core::sim::Role;
 
 use crate::output::{BAD, DIM, GOOD, HEAD};
-use crate::page::{Page, clock};
+use crate::page::Page;
 use crate::{kube, prices};
 
 /// The whole report, with ANSI styles.

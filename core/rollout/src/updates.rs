@@ -39,6 +39,8 @@ struct Update {
     status: Status<ZonePlace, u32>,
     verdict: Verdict,
     requeue: Timer,
+    /// Where it last deleted pods, and for which revision.
+    last: Option<(u32, ZonePlace)>,
     /// What a stale cache shows.
     stale: Option<Cache>,
 }
@@ -71,8 +73,13 @@ impl ZoneAwareUpdates {
     /// Clusters with such updates have it.
     pub fn factory(_state: &State, ctx: &mut ClusterCtx<'_>) -> Option<Box<dyn Controller>> {
         let zone_aware = &ctx.spec.zone_aware;
-        let update =
-            |_: &ZoneUpdate| Update { status: Status::new(), verdict: Verdict::Done, requeue: Timer::new(), stale: None };
+        let update = |_: &ZoneUpdate| Update {
+            status: Status::new(),
+            verdict: Verdict::Done,
+            requeue: Timer::new(),
+            last: None,
+            stale: None,
+        };
         let updates: Vec<_> = zone_aware.updates.iter().map(update).collect();
         let measured = Measurements::new(&zone_aware.alarms);
         let has_any = !updates.is_empty();
@@ -94,7 +101,10 @@ impl ZoneAwareUpdates {
         let mut step = rule::step(options, set, &pods, &before, alarm);
         let is_new = |pod: &&store::Pod| pod.ready && pod.revision == set.update_revision;
         let newest = store.pods_of(*workload).map(|(_, pod)| pod).filter(is_new).map(|pod| pod.ready_since).max();
-        let over = newest.map(|ready| ready + *bake_time).filter(|over| *over > ctx.now && begins_with_zone(&step, &pods));
+        let of_pod = |ordinal: u32| pods.iter().find(|pod| pod.ordinal == ordinal).and_then(|pod| pod.zone);
+        let next = step.deleted.first().and_then(|ordinal| of_pod(*ordinal));
+        let begins = || update.last.is_some_and(|(of, zone)| of == set.update_revision && next.is_some_and(|next| next != zone));
+        let over = newest.map(|ready| ready + *bake_time).filter(|over| *over > ctx.now && begins());
         if let Some(rest) = over.map(|over| over.since(ctx.now)) {
             // As if the pass had not been.
             step = Step { verdict: Verdict::Bakes, deleted: Vec::new(), status: before.clone(), requeue: Some(rest) };
@@ -115,8 +125,8 @@ impl ZoneAwareUpdates {
         debug_assert!(is_stalled || !is_error, "what a step deletes is there");
         let stays = |(_, id): &(u32, PodId)| store.pod(*id).is_some_and(|pod| !pod.terminating);
         let deleted: Vec<(u32, PodId)> = found.into_iter().filter(stays).collect();
-        let of_pod = |(ordinal, _): &(u32, PodId)| pods.iter().find(|pod| pod.ordinal == *ordinal).and_then(|pod| pod.zone);
-        if let Some(zone) = deleted.first().and_then(of_pod) {
+        if let Some(zone) = deleted.first().and_then(|(ordinal, _)| of_pod(*ordinal)) {
+            update.last = Some((set.update_revision, zone));
             let (zone, pods) = (self.zones.zone(zone), deleted.len() as u16);
             tell(RolloutRecord::Step { update: k as u16, zone, pods, step: step.status.update_step - 1 }, ctx);
         }
@@ -175,12 +185,6 @@ fn with_revisions(pods: &[CachedPod], set: &StatefulSet<u32>, settled: u32) -> V
         Pod { revision, ..seen.pod }
     };
     pods.iter().map(of).collect()
-}
-
-/// Whether a step deletes the first pods of a zone.
-fn begins_with_zone(step: &Step<ZonePlace, u32>, pods: &[Pod<ZonePlace>]) -> bool {
-    let next = step.deleted.first().and_then(|ordinal| pods.iter().find(|pod| pod.ordinal == *ordinal)?.zone);
-    next.is_some() && !pods.iter().any(|pod| pod.zone == next && pod.revision == PodRevision::New)
 }
 
 /// The workload that a change concerns.

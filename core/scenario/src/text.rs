@@ -27,6 +27,13 @@ pub fn seconds(s: f64) -> String {
     if s == 0.0 { "0 s".to_owned() } else { duration(Duration::from_nanos((s * 1e9).round() as u64)) }
 }
 
+/// A moment, in seconds, as hours, minutes and seconds to the millisecond: `0:01:01.303`.
+pub fn clock(s: f64) -> String {
+    let ms = (s * 1e3).round() as u64;
+    let (h, min, s, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
+    format!("{h}:{min:02}:{s:02}.{ms:03}")
+}
+
 /// A part of a time in seconds, and of how much, unless it is all of it: `6.7 min of 20 min`, `1.1 s`.
 pub fn part(s: f64, of_s: f64) -> String {
     let (part, whole) = (seconds(s), seconds(of_s));
@@ -202,5 +209,6 @@ mod tests {
             ["less than 1 %", "12 %", "about a quarter", "about a third", "about a third", "about half", "60 %", "99 %", "all"];
         assert_eq!(parts, words);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!([61.303, 7_325.0].map(clock), ["0:01:01.303", "2:02:05.000"]);
     }
 }

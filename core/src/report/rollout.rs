@@ -27,7 +27,7 @@ pub struct RolloutReport {
     pub waits_for: Option<String>,
     /// Pods deleted at one moment, in order.
     pub batches: Vec<BatchReport>,
-    /// The ordinals of all batches but those of evictions, zone by zone: `[[28], [27, 22]], [[29, 26]]`; empty for a Deployment.
+    /// The ordinals of the batches of its own controllers, zone by zone: `[[28], [27, 22]], [[29, 26]]`; empty for a Deployment.
     pub sequence: String,
     /// Pods of this revision that ever ran, if something is wrong with it.
     pub exposed_pods: u32,
@@ -45,14 +45,14 @@ pub struct RolloutReport {
     #[serde(default)]
     pub stale_deletions: u32,
     /// Requests that failed, as the time in which all of them would have, in seconds: shares of them fail by revision, and all of them where
-    /// no pod is ready, or of a replicated store no majority.
+    /// no pod serves, or of a replicated store no majority.
     pub failed_s: f64,
     /// Requests that a revision answered later than others would have, likewise.
     pub slow_s: f64,
     /// When a Deployment had made no progress for its `progress_deadline`, in seconds; null: it always made some in time.
     pub deadline_exceeded_s: Option<f64>,
     /// Times without quorum of a replicated store, in order, until `duration_s` is over, or with a bad revision until the next rollout: no
-    /// majority of the wanted pods was ready and replicated with each other.
+    /// majority of the wanted pods served and replicated with each other.
     pub quorum_lost: Vec<QuorumLossReport>,
 }
 
@@ -67,7 +67,7 @@ pub struct StoreLossReport {
     pub from_s: f64,
     /// How long it lasted, in seconds; if it did not end, until the end of the run.
     pub duration_s: f64,
-    /// What happened then, and which pods were not ready already, as in [`QuorumLossReport::cause`].
+    /// What happened then, and which pods did not serve already, as in [`QuorumLossReport::cause`].
     pub cause: String,
 }
 
@@ -78,7 +78,8 @@ pub struct QuorumLossReport {
     pub from_s: f64,
     /// How long it lasted, in seconds; if it did not end, until the end of the run.
     pub duration_s: f64,
-    /// What happened then, and which pods were not ready already: `ZoneAwareUpdate deleted db-2 while db-1 was not ready`.
+    /// What happened then, and which pods did not serve already: `ZoneAwareUpdate deleted db-2 while db-1 was not ready`, `the drain of zb-1
+    /// evicted db-1 while db-0 was without power on za-1 in za`.
     pub cause: String,
 }
 
@@ -115,6 +116,10 @@ pub struct BudgetReport {
     pub zones_disrupted: u32,
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,
-    /// The eviction that first disrupted a second zone, in words; null: none did.
+    /// The eviction that first disrupted a second zone, or the deletion by a drain that had timed out if no eviction did, in words; null:
+    /// none did.
     pub second_zone: Option<String>,
+    /// A drain that had timed out had part in that: it deletes pods by force, and asks no budget.
+    #[serde(default)]
+    pub second_zone_by_force: bool,
 }

@@ -79,24 +79,36 @@ fn deadlocks(report: &Report) -> Vec<String> {
     for row in &report.failback {
         namespaces.entry((&row.cluster, &row.namespace)).or_default().extend(&row.deadlock);
     }
-    let sentence = |((_, namespace), all): ((&str, &str), Vec<&DeadlockReport>)| {
-        let (first, of) = (all.first()?, |deadlock: &&DeadlockReport| deadlock.pods.len());
-        let (pods, more) = (text::list(&first.pods), all[1..].iter().map(of).sum::<usize>());
+    let sentence = |((cluster, namespace), all): ((&str, &str), Vec<&DeadlockReport>)| {
+        let of = of_cluster(cluster, report);
+        let (first, count) = (all.first()?, |deadlock: &&DeadlockReport| deadlock.pods.len());
+        let (pods, more) = (text::list(&first.pods), all[1..].iter().map(count).sum::<usize>());
         let more = if more == 0 { String::new() } else { format!(" (and {more} more pods)") };
         let (zone, others) = (&first.zone, text::list(&first.others));
         Some(format!(
-            "Zonal deadlock in {namespace}: {pods}{more} find no node, for their volumes are in {zone} and pods that they must share a \
+            "Zonal deadlock in {namespace}{of}: {pods}{more} find no node, for their volumes are in {zone} and pods that they must share a \
              zone with are in {others}. Nothing moves those: scale their workloads to 0 replicas, and back once the others have nodes."
         ))
     };
     namespaces.into_iter().filter_map(sentence).collect()
 }
 
-/// Budgets that let evictions disrupt several zones at once: a sentence for each.
+/// Which cluster it is in, where there are several.
+fn of_cluster(name: &str, report: &Report) -> String {
+    if report.api.len() > 1 { format!(" of {name}") } else { String::new() }
+}
+
+/// Budgets that let evictions disrupt several zones at once, or could not keep drains from it that had timed out: a sentence for each.
 fn several_zones(report: &Report) -> Vec<String> {
-    let sentence = |budget: &BudgetReport| {
-        let BudgetReport { kind, budget, second_zone, .. } = budget;
-        Some(format!("{kind} {budget} let evictions disrupt several zones at once: {}.", second_zone.as_ref()?))
+    let sentence = |row: &BudgetReport| {
+        let BudgetReport { cluster, kind, budget, granted, second_zone, second_zone_by_force, .. } = row;
+        let (of, words) = (of_cluster(cluster, report), second_zone.as_ref()?);
+        Some(if *second_zone_by_force {
+            let allowed = if *granted == 0 { ", which allowed no eviction" } else { "" };
+            format!("Several zones were disrupted at once against {kind} {budget}{of}{allowed}: {words}.")
+        } else {
+            format!("{kind} {budget}{of} let evictions disrupt several zones at once: {words}.")
+        })
     };
     report.budgets.iter().filter_map(sentence).collect()
 }

@@ -48,7 +48,7 @@ fn rollouts_reach_the_model() {
         ],
         "automatic_rollbacks": [{"workload": "web", "alarm": "e", "interval": "30s"}],
         "alarms": [
-            {"name": "e", "rings": [{"at": "1m", "for": "2m"}], "error_rate": {"workload": "web", "threshold": "1%"},
+            {"name": "e", "rings": [{"at": "30s", "for": "2m"}], "error_rate": {"workload": "web", "threshold": "1%"},
              "latency": {"workload": "db", "threshold": "50ms", "period": "2m"}},
         ],
         "zone_disruption_budgets": [{"name": "z", "pods": "app=db", "max_unavailable": 2, "zdb": "strict"}],
@@ -80,7 +80,7 @@ fn rollouts_reach_the_model() {
     assert_eq!((zau.workload, zau.alarm, zau.options.max_unavailable), (WorkloadId(0), Some(0), Percent(33)));
     assert!((zau.options.exponential_factor - 2.0).abs() < f64::EPSILON && zau.options.rollback == Rollback::Readme);
     let alarm = &cluster.zone_aware.alarms[0];
-    assert_eq!(alarm.rings, [(Time::ZERO + minute, Time::ZERO + minute + Duration::from_secs(120))]);
+    assert_eq!(alarm.rings, [(Time::ZERO + s(30), Time::ZERO + s(150))]);
     assert_eq!(alarm.error_rate.map(|alarm| (alarm.workload, alarm.period)), Some((WorkloadId(1), minute)));
     let latency = LatencyAlarm { workload: WorkloadId(0), threshold: Duration::from_millis(50), period: s(120) };
     assert_eq!(alarm.latency, Some(latency));
@@ -154,6 +154,13 @@ fn what_is_wrong_with_rollouts() {
             "clusters[0].workloads[0].update.max_unavailable: expected at least 1: the API rejects 0; found 0\n\
              clusters[0].workloads[1].rollout.max_unavailable: expected more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced; found 0 of both",
         ),
+        (
+            json!({}),
+            json!({"rollout": {"max_surge": "150%", "max_unavailable": "150%"}}),
+            json!({"alarms": [{"name": "a", "rings": [{"at": "59s"}, {"at": "1m"}]}]}),
+            "clusters[0].workloads[1].rollout.max_unavailable: expected at most 100%; found \"150%\"\n\
+             clusters[0].alarms[0].rings[1].at: expected a time before the end of the run (`duration`); found \"1m\"",
+        ),
     ] {
         let found = Scenario::from_json(&file(db, web, cluster)).err().map_or_else(String::new, |errors| errors.to_string());
         assert_eq!(found, expected);
@@ -194,6 +201,83 @@ fn what_rollouts_cannot_use_is_warned_of() {
         ]
     );
     assert_eq!([0.0, 1.0].map(|right| warnings(factor(right)).len()), [0, 0]);
+}
+
+#[test]
+fn settings_of_rollouts_that_change_nothing_are_warned_of() {
+    let budget = |name: &str, pods: &str| json!({"name": name, "pods": pods, "max_unavailable": 1});
+    let zone_budget = |name: &str, zdb: &str| json!({"name": name, "pods": "app=db", "max_unavailable": 1, "zdb": zdb});
+    let alarm = |threshold: f64| json!({"alarms": [{"name": "a", "error_rate": {"workload": "web", "threshold": threshold}}]});
+    let (of, none) = (|path: &str, text: &str| vec![format!("clusters[0].{path}: expected {text}")], Vec::new);
+    let several = |found: &str| format!("pods of no other budget: the API evicts no pod that several select; found {found}");
+    for (db, cluster, expected) in [
+        (
+            json!({"revisions": [{"errors_after": "1s"}, {"errors_after": "1s", "error_rate": 0.1}]}),
+            json!({}),
+            of(
+                "workloads[0].revisions[0].errors_after",
+                "an `error_rate` of more than 0 beside it: it changes nothing; found \"1s\"",
+            ),
+        ),
+        (
+            json!({"revisions": [{"latency_after": "1s"}, {"latency_after": "1s", "latency": "1s"}]}),
+            json!({}),
+            of("workloads[0].revisions[0].latency_after", "a `latency` beside it: it changes nothing; found \"1s\""),
+        ),
+        (json!({}), alarm(0.0), of("alarms[0].error_rate.threshold", "more than 0: it rings always; found 0")),
+        (json!({}), alarm(0.01), none()),
+        (
+            json!({"max_unavailable": 1}),
+            json!({"budgets": [budget("b", "app=db")]}),
+            of("budgets[0].pods", &several("\"app=db\", which selects those of db, as its own `max_unavailable` does")),
+        ),
+        (
+            json!({}),
+            json!({"budgets": [budget("a", "app=db"), budget("b", "app in (db, web)")]}),
+            of("budgets[1].pods", &several("\"app in (db, web)\", which selects those of db, as budgets[0] does")),
+        ),
+        (json!({"max_unavailable": 1}), json!({"budgets": [budget("b", "app=web")]}), none()),
+        (
+            json!({}),
+            json!({"zone_disruption_budgets": [zone_budget("y", "code"), zone_budget("z", "code")]}),
+            of(
+                "zone_disruption_budgets[1].pods",
+                "pods of no other one with `zdb: \"code\"`: the program asks the first; \
+                 found \"app=db\", which selects those of db, as zone_disruption_budgets[0] does",
+            ),
+        ),
+        (json!({}), json!({"zone_disruption_budgets": [zone_budget("y", "strict"), zone_budget("z", "code")]}), none()),
+        (json!({}), json!({"zone_disruption_budgets": [zone_budget("y", "code"), zone_budget("z", "strict")]}), none()),
+    ] {
+        let scenario = Scenario::from_json(&file(db, json!({}), cluster)).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn a_rollout_that_replaces_no_pod_is_warned_of() {
+    let of = |text: &str| vec![format!("operations[0].roll_component.component: expected {text}")];
+    let partition = |partition: u32| json!({"update": {"partition": partition}});
+    let on_delete = || json!({"update": {"on_delete": true}});
+    let scaled = json!({"at": "20s", "scale_workload": {"cluster": "c", "workload": "db", "replicas": 12}});
+    let updated = json!({"zone_aware_updates": [{"workload": "db", "max_unavailable": 1}]});
+    let all_left = "an `update.partition` below its 9 replicas: no pod is replaced; found one of 9";
+    let nobody =
+        "one whose pods somebody deletes, as a ZoneAwareUpdate does: none is replaced; found one with `update.on_delete`";
+    for (db, cluster, more, expected) in [
+        (partition(9), json!({}), None, of(all_left)),
+        (partition(8), json!({}), None, Vec::new()),
+        (partition(9), json!({}), Some(scaled.clone()), Vec::new()),
+        (on_delete(), json!({}), None, of(nobody)),
+        (on_delete(), updated, None, Vec::new()),
+        (on_delete(), json!({}), Some(scaled), Vec::new()),
+    ] {
+        let mut file: Value = serde_json::from_str(&file(db, json!({}), cluster)).expect("JSON");
+        let roll = json!({"at": "10s", "roll_component": {"cluster": "c", "component": "db"}});
+        file["operations"] = [roll].into_iter().chain(more).collect();
+        let scenario = Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(scenario.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]

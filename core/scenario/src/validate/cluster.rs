@@ -8,6 +8,7 @@ use super::labels::{NAMESPACE, selected};
 use super::rollout;
 use super::suitable;
 use super::usage;
+use super::void_rollouts;
 use super::volume;
 use super::workload::{WorkloadContext, planned};
 use crate::error::{quote, show};
@@ -128,17 +129,14 @@ pub(super) fn validate(
 /// Warns of budgets, Services and clients that select nothing, and of pools that are too small for their zones.
 fn warn_of_the_unused(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, site: &ClusterDraft) {
     let workloads = &site.cluster.workloads;
-    for (k, budget) in site.cluster.budgets.iter().enumerate() {
-        let path = format!("{path}.budgets[{k}].pods");
-        rollout::select_something(ctx, &path, &raw.budgets[k].pods, &budget.pods, workloads, "the budget limits nothing");
-    }
+    void_rollouts::budgets(ctx, path, raw, &site.cluster.budgets, workloads);
     for (k, (raw, service)) in raw.services.iter().zip(&site.cluster.services).enumerate() {
         let path = format!("{path}.services[{k}]");
         let without = "the Service has no endpoints";
-        rollout::select_something(ctx, &format!("{path}.pods"), &raw.pods, &service.pods, workloads, without);
+        void_rollouts::select_something(ctx, &format!("{path}.pods"), &raw.pods, &service.pods, workloads, without);
         if let Some((raw, traffic)) = raw.traffic.as_ref().zip(service.traffic.as_ref()) {
             let path = format!("{path}.traffic.clients");
-            rollout::select_something(ctx, &path, &raw.clients, &traffic.clients, workloads, "nothing opens a connection");
+            void_rollouts::select_something(ctx, &path, &raw.clients, &traffic.clients, workloads, "nothing opens a connection");
         }
     }
     let is_static = suitable::sizing(&site.cluster) == Sizing::Static;

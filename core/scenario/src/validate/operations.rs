@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::void_rollouts;
 use crate::ids::KubeClusterId;
 use crate::kube::gardener::Shoot;
 use crate::kube::{Operation, Task};
@@ -44,6 +45,7 @@ pub(super) fn validate(
     all.sort_by_key(|(_, operation)| operation.at);
     check_hosts(ctx, &all, lowering);
     check_rollbacks(ctx, &all);
+    void_rollouts::rolls(ctx, raw, &all, lowering);
     all.into_iter().map(|(_, operation)| operation).collect()
 }
 

@@ -1,13 +1,14 @@
 //! Rollouts: how pods are replaced, and what zone-aware controllers look after.
 
 use super::labels::selected;
+use super::void_rollouts;
 use crate::error::{did_you_mean, quote, show};
 use crate::ids::{TiVec, WorkloadId};
 use crate::kube::update::{RevisionSpec, RollingUpdate, Update, UpdateStrategy};
 use crate::kube::zone_aware::{
     AlarmSpec, AutomaticRollback, ErrorRateAlarm, LatencyAlarm, ZoneAware, ZoneAwareUpdate, ZoneBudget, ZoneUpdate,
 };
-use crate::kube::{Kind, PodSelector, Workload};
+use crate::kube::{Kind, Workload};
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::raw::{
     RawAlarm, RawAutomaticRollback, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget,
@@ -26,6 +27,7 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
     if let Some(none) = max_unavailable.filter(|most| most.is_zero()) {
         ctx.error(&format!("{path}.update.max_unavailable"), show(&serde_json::json!(none)), "at least 1: the API rejects 0");
     }
+    whole(ctx, &format!("{path}.rollout.max_unavailable"), raw.rollout.map(|rollout| rollout.max_unavailable));
     if raw.rollout.is_some_and(|rollout| rollout.max_surge.is_zero() && rollout.max_unavailable.is_zero()) {
         let expected = "more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced";
         ctx.error(&format!("{path}.rollout.max_unavailable"), "0 of both", expected);
@@ -42,6 +44,19 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         error_rate_beside_others: raw.error_rate_beside_others.map_or(0.0, |rate| rate.0),
         own_quorum: raw.own_quorum,
     };
+    for (k, raw) in raw.revisions.iter().enumerate() {
+        let path = format!("{path}.revisions[{k}]");
+        if let Some(after) = raw.errors_after.filter(|_| raw.error_rate.is_none_or(|rate| rate.0 <= 0.0)) {
+            ctx.warn(
+                &format!("{path}.errors_after"),
+                quoted(after),
+                "an `error_rate` of more than 0 beside it: it changes nothing",
+            );
+        }
+        if let Some(after) = raw.latency_after.filter(|_| raw.latency.is_none()) {
+            ctx.warn(&format!("{path}.latency_after"), quoted(after), "a `latency` beside it: it changes nothing");
+        }
+    }
     let quorum = raw.quorum.unwrap_or(false);
     for (k, _) in raw.revisions.iter().enumerate().filter(|(_, raw)| raw.own_quorum && !quorum) {
         ctx.error(&format!("{path}.revisions[{k}].own_quorum"), "it", "a workload with `quorum`");
@@ -107,24 +122,11 @@ pub(super) fn zone_aware(ctx: &mut CheckCtx<'_>, lowering: &mut ClusterDrafts, s
             ctx.error(&format!("{path}.pods"), format!("{}, which selects pods of {}", quote(&raw.pods), other.name), expected);
         }
         let effect = "the budget limits nothing";
-        select_something(ctx, &format!("{path}.pods"), &raw.pods, &pods, &cluster.workloads, effect);
+        void_rollouts::select_something(ctx, &format!("{path}.pods"), &raw.pods, &pods, &cluster.workloads, effect);
         zone_aware.budgets.push(ZoneBudget { name: raw.name.to_string(), pods, max_unavailable, admission });
+        void_rollouts::zone_budget(ctx, &format!("{path}.pods"), &raw.pods, &zone_aware.budgets, &cluster.workloads);
     }
     cluster.zone_aware = zone_aware;
-}
-
-/// Warns of a selector that selects the pods of no workload, and of what comes of it.
-pub(super) fn select_something(
-    ctx: &mut CheckCtx<'_>,
-    path: &str,
-    text: &str,
-    pods: &PodSelector,
-    workloads: &TiVec<WorkloadId, Workload>,
-    effect: &str,
-) {
-    if !workloads.iter().any(|workload| pods.selects(workload)) {
-        ctx.warn(path, quote(text), format!("labels of the pods of a workload: {effect}"));
-    }
 }
 
 fn workload(ctx: &mut CheckCtx<'_>, path: &str, name: &str, all: &TiVec<WorkloadId, Workload>) -> Option<WorkloadId> {
@@ -137,12 +139,21 @@ fn workload(ctx: &mut CheckCtx<'_>, path: &str, name: &str, all: &TiVec<Workload
 }
 
 fn alarm(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawAlarm, workloads: &TiVec<WorkloadId, Workload>) -> AlarmSpec {
+    for (k, ringing) in raw.rings.iter().enumerate() {
+        if Time::ZERO + ringing.at.0 >= ctx.end {
+            let expected = "a time before the end of the run (`duration`)";
+            ctx.error(&format!("{path}.rings[{k}].at"), quoted(ringing.at), expected);
+        }
+    }
     let rings = raw.rings.iter().map(|ringing| {
         let from = Time::ZERO + ringing.at.0;
         (from, ringing.lasts.map_or(Time::MAX, |lasts| from + lasts.0))
     });
     let error_rate = raw.error_rate.as_ref().and_then(|raw| {
         let workload = workload(ctx, &format!("{path}.error_rate.workload"), &raw.workload, workloads)?;
+        if raw.threshold.0 <= 0.0 {
+            ctx.warn(&format!("{path}.error_rate.threshold"), raw.threshold.0.to_string(), "more than 0: it rings always");
+        }
         Some(ErrorRateAlarm { workload, threshold: raw.threshold.0, period: raw.period.0 })
     });
     let latency = raw.latency.as_ref().and_then(|raw| {

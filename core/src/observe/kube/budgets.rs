@@ -1,5 +1,6 @@
 //! Budgets of evictions: how many pods evictions took at a time, and of how many zones. A pod is disrupted from the eviction that was granted,
-//! or its deletion by a drain that had timed out, until a pod of its name is ready again, or as many of its workload are ready as are wanted.
+//! or its deletion by a drain that had timed out, until the pod that takes its place is ready, or as many of its workload are ready as are
+//! wanted, or it is not wanted any more. In its place comes a pod of its name, or the next one of its ReplicaSet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,10 +8,11 @@ use std::sync::Arc;
 use super::rollouts::zone_of;
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
-use crate::kube::name::PodName;
+use crate::kube::describe::node_name;
+use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, PodFact};
 use crate::kube::spec::{Budget, PodSelector, Task};
-use crate::report::{BudgetReport, length};
+use crate::report::{BudgetReport, length, seconds};
 use crate::scenario::Scenario;
 use crate::scenario::text;
 
@@ -21,7 +23,9 @@ pub struct Budgets {
     rows: Vec<Row>,
     /// Places of the rows of a workload.
     of: BTreeMap<(KubeClusterId, WorkloadId), Vec<usize>>,
-    zones: BTreeMap<(KubeClusterId, PodName), ZoneId>,
+    nodes: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    /// When pods of Deployments were created that have not been ready yet.
+    created: BTreeMap<(KubeClusterId, PodName), Time>,
     ready: BTreeMap<(KubeClusterId, WorkloadId), BTreeSet<PodName>>,
     /// Pods wanted of workloads that were scaled.
     scaled: BTreeMap<(KubeClusterId, WorkloadId), u32>,
@@ -34,13 +38,30 @@ struct Row {
     kind: &'static str,
     granted: u32,
     refused: u32,
-    disrupted: BTreeMap<PodName, ZoneId>,
+    disrupted: Vec<Disruption>,
     counted: Time,
     most: u32,
     zones: u32,
     several: Duration,
-    /// Evicted pods with their zones when a second zone was disrupted first.
-    second: Option<(Time, Vec<(PodName, ZoneId)>)>,
+    /// When evictions first disrupted a second zone, and what was disrupted then; as long as they have not, when that was with the help of
+    /// drains that had timed out.
+    second: Option<(Time, Vec<Disruption>)>,
+}
+
+/// A pod that was taken away.
+#[derive(Clone, Copy, Debug)]
+struct Disruption {
+    pod: PodName,
+    node: NodeName,
+    zone: ZoneId,
+    at: Time,
+    /// A drain that had timed out deleted it, where no budget is asked.
+    by_force: bool,
+}
+
+/// How many zones pods were in.
+fn zones(disrupted: &[Disruption]) -> u32 {
+    disrupted.iter().map(|disruption| disruption.zone).collect::<BTreeSet<_>>().len() as u32
 }
 
 impl Budgets {
@@ -63,7 +84,7 @@ impl Budgets {
                     kind,
                     granted: 0,
                     refused: 0,
-                    disrupted: BTreeMap::new(),
+                    disrupted: Vec::new(),
                     counted: Time::ZERO,
                     most: 0,
                     zones: 0,
@@ -72,8 +93,8 @@ impl Budgets {
                 });
             }
         }
-        let (zones, ready, scaled) = Default::default();
-        Self { scenario: Arc::clone(scenario), rows, of, zones, ready, scaled }
+        let (nodes, created, ready, scaled) = Default::default();
+        Self { scenario: Arc::clone(scenario), rows, of, nodes, created, ready, scaled }
     }
 
     /// Whether a record is about a pod that a budget selects.
@@ -90,36 +111,60 @@ impl Budgets {
     pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
         if let KubeRecord::Operation(Task::ScaleWorkload(scale)) = *record {
             self.scaled.insert((cluster, scale.workload), scale.replicas);
+            let is_unwanted = |pod: PodName| matches!(pod.tag, PodTag::Ordinal(ordinal) if ordinal >= scale.replicas);
+            self.back(at, cluster, scale.workload, |of| is_unwanted(of.pod));
         }
         let KubeRecord::Pod(name, fact) = *record else { return };
         let key = (cluster, name.workload);
-        let spec = &self.scenario.kube.clusters[cluster];
-        let rows = self.of[&key].iter();
         match fact {
-            PodFact::Bound(node) => drop(self.zones.insert((cluster, name), zone_of(node, spec, &self.scenario))),
+            PodFact::Created if matches!(name.tag, PodTag::Replica { .. }) => drop(self.created.insert((cluster, name), at)),
+            PodFact::Bound(node) => drop(self.nodes.insert((cluster, name), node)),
             PodFact::Evicted(true) | PodFact::ForceDeleted => {
-                let (zone, granted) = (self.zones.get(&(cluster, name)).copied(), fact != PodFact::ForceDeleted);
-                rows.for_each(|row| self.rows[*row].disrupt(at, name, zone, granted));
+                let granted = u32::from(fact != PodFact::ForceDeleted);
+                self.of[&key].iter().for_each(|row| self.rows[*row].granted += granted);
+                let Some(node) = self.nodes.get(&(cluster, name)).copied() else { return };
+                let zone = zone_of(node, &self.scenario.kube.clusters[cluster], &self.scenario);
+                let disruption = Disruption { pod: name, node, zone, at, by_force: fact == PodFact::ForceDeleted };
+                self.of[&key].iter().for_each(|row| self.rows[*row].disrupt(disruption));
             }
             PodFact::Evicted(false) | PodFact::Denied | PodFact::SeveralBudgets => {
-                rows.for_each(|row| self.rows[*row].refused += 1);
+                self.of[&key].iter().for_each(|row| self.rows[*row].refused += 1);
             }
-            PodFact::Ready(is_ready) => {
-                let ready = self.ready.entry(key).or_default();
-                if is_ready {
-                    ready.insert(name);
-                } else {
-                    ready.remove(&name);
-                }
-                let wanted = self.scaled.get(&key).copied().unwrap_or(spec.workloads[name.workload].replicas);
-                let all = ready.len() >= wanted as usize;
-                let is_back = |pod: &PodName| is_ready && (*pod == name || (all && pod.workload == name.workload));
-                rows.for_each(|row| self.rows[*row].back(at, is_back));
+            PodFact::Ready(true) => {
+                self.ready.entry(key).or_default().insert(name);
+                let created = self.created.remove(&(cluster, name));
+                let of_its_set = move |pod: PodName| {
+                    matches!(
+                        (pod.tag, name.tag),
+                        (PodTag::Replica { template: a, .. }, PodTag::Replica { template: b, .. }) if a == b
+                    )
+                };
+                let mut follows = created.is_some();
+                self.back(at, cluster, name.workload, move |of| {
+                    let is_next = follows && of_its_set(of.pod) && Some(of.at) <= created;
+                    follows &= !is_next;
+                    of.pod == name || is_next
+                });
             }
-            PodFact::Terminating | PodFact::Removed => {
+            PodFact::Ready(false) | PodFact::Terminating => drop(self.ready.entry(key).or_default().remove(&name)),
+            PodFact::Removed => {
                 self.ready.entry(key).or_default().remove(&name);
+                self.created.remove(&(cluster, name));
             }
             _ => {}
+        }
+    }
+
+    /// Pods of a workload are disrupted no longer: those of which `is_back` says so (the one disrupted first is asked first), and if as many
+    /// are ready as are wanted, all of them.
+    fn back(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId, is_back: impl FnMut(&Disruption) -> bool + Clone) {
+        let key = (cluster, id);
+        let wanted = self.scaled.get(&key).copied().unwrap_or(self.scenario.kube.clusters[cluster].workloads[id].replicas);
+        let all = self.ready.get(&key).map_or(0, BTreeSet::len) >= wanted as usize;
+        for row in &self.of[&key] {
+            let (row, mut is_back) = (&mut self.rows[*row], is_back.clone());
+            row.count(at);
+            row.disrupted.retain(|of| of.pod.workload != id || !(is_back(of) || all));
         }
     }
 
@@ -130,35 +175,25 @@ impl Budgets {
 }
 
 impl Row {
-    fn zones(&self) -> u32 {
-        self.disrupted.values().collect::<BTreeSet<_>>().len() as u32
-    }
-
     fn count(&mut self, at: Time) {
-        if self.zones() > 1 {
+        if zones(&self.disrupted) > 1 {
             self.several = self.several + at.since(self.counted);
         }
         self.counted = at;
     }
 
-    /// An eviction of a pod was `granted`, or it was deleted by force.
-    fn disrupt(&mut self, at: Time, name: PodName, zone: Option<ZoneId>, granted: bool) {
-        self.count(at);
-        self.granted += u32::from(granted);
-        if let Some(zone) = zone {
-            self.disrupted.insert(name, zone);
-        }
+    /// A pod was taken away.
+    fn disrupt(&mut self, disruption: Disruption) {
+        self.count(disruption.at);
+        self.disrupted.retain(|of| of.pod != disruption.pod);
+        self.disrupted.push(disruption);
         self.most = self.most.max(self.disrupted.len() as u32);
-        self.zones = self.zones.max(self.zones());
-        if self.zones() > 1 && self.second.is_none() {
-            self.second = Some((at, self.disrupted.iter().map(|(name, zone)| (*name, *zone)).collect()));
-        }
-    }
-
-    fn back(&mut self, at: Time, is_back: impl Fn(&PodName) -> bool) {
-        if self.disrupted.keys().any(&is_back) {
-            self.count(at);
-            self.disrupted.retain(|name, _| !is_back(name));
+        self.zones = self.zones.max(zones(&self.disrupted));
+        let evicted: Vec<Disruption> = self.disrupted.iter().filter(|of| !of.by_force).copied().collect();
+        if zones(&evicted) > 1 && self.second.as_ref().is_none_or(|(_, before)| before.iter().any(|of| of.by_force)) {
+            self.second = Some((disruption.at, evicted));
+        } else if zones(&self.disrupted) > 1 && self.second.is_none() {
+            self.second = Some((disruption.at, self.disrupted.clone()));
         }
     }
 
@@ -166,10 +201,24 @@ impl Row {
         let spec = &scenario.kube.clusters[self.cluster];
         let mut counted = self.clone();
         counted.count(now);
-        let second = self.second.as_ref().map(|(at, pods)| {
-            let pods: Vec<_> =
-                pods.iter().map(|(pod, zone)| format!("{} in {}", pod.text(spec), scenario.zones[*zone].name)).collect();
-            format!("at {} evictions had taken {}", text::duration(at.since(Time::ZERO)), text::list(&pods))
+        let second = self.second.as_ref().map(|(at, all)| {
+            let pods = |by_force: bool| {
+                let mut of: Vec<_> = all.iter().filter(|of| of.by_force == by_force).collect();
+                of.sort_by_key(|of| of.pod);
+                let pods = of.iter().map(|of| format!("{} in {}", of.pod.text(spec), scenario.zones[of.zone].name));
+                text::list(&pods.collect::<Vec<_>>())
+            };
+            let (evicted, forced) = (pods(false), pods(true));
+            let nodes: BTreeSet<_> = all.iter().filter(|of| of.by_force).map(|of| of.node).collect();
+            let nodes: Vec<_> = nodes.into_iter().map(|node| node_name(node, spec, scenario)).collect();
+            let drains = if nodes.len() == 1 { "drain" } else { "drains" };
+            let drained = || format!("the {drains} of {} had timed out and deleted {forced} by force", text::list(&nodes));
+            let what = match (evicted.is_empty(), forced.is_empty()) {
+                (_, true) => format!("evictions had taken {evicted}"),
+                (true, false) => drained(),
+                (false, false) => format!("evictions had taken {evicted}, and {}", drained()),
+            };
+            format!("at {} {what}", text::clock(seconds(*at)))
         });
         BudgetReport {
             cluster: spec.name.clone(),
@@ -180,6 +229,7 @@ impl Row {
             most_disrupted: self.most,
             zones_disrupted: self.zones,
             several_zones_s: length(counted.several),
+            second_zone_by_force: self.second.as_ref().is_some_and(|(_, all)| all.iter().any(|of| of.by_force)),
             second_zone: second,
         }
     }

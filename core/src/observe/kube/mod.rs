@@ -238,9 +238,6 @@ impl Observer for Kube {
             self.service_traffic.fault(record);
         }
         let Record::Kube(cluster, fact) = record else { return };
-        if self.rollouts.follows(*cluster, fact) {
-            Arc::make_mut(&mut self.rollouts).record(at, *cluster, fact);
-        }
         if self.budgets.follows(*cluster, fact) {
             Arc::make_mut(&mut self.budgets).record(at, *cluster, fact);
         }
@@ -256,6 +253,9 @@ impl Observer for Kube {
         if matches!(fact, KubeRecord::Pod(..) | KubeRecord::Node(..)) {
             Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving);
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
+        }
+        if self.rollouts.follows(*cluster, fact) {
+            Arc::make_mut(&mut self.rollouts).record(at, *cluster, fact, &self.serving);
         }
         self.services.record(at, *cluster, fact, &self.serving);
         self.service_traffic.record(*cluster, fact, &self.scenario);

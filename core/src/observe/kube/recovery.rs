@@ -136,7 +136,7 @@ impl Recovery {
                 }
             }
             KubeRecord::Node(node, NodeFact::Lost(None)) => {
-                // Nobody noticed: it serves as before.
+                // Nobody noticed that they were cut off: they serve as before.
                 for (pod, _) in serving.pods_on(cluster, node).filter(|(_, ready)| *ready) {
                     self.step(at, cluster, pod, Step::Ready);
                 }

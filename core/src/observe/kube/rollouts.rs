@@ -2,24 +2,27 @@
 //!
 //! Followed are workloads whose [`Update`] is not the usual one: records of their pods name the revision.
 
+mod quorum;
 mod row;
+mod waits;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::serving::Serving;
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, PodFact};
-use crate::kube::spec::update::{PROGRESS_DEADLINE, Update, UpdateStrategy};
+use crate::kube::record::{KubeRecord, NodeFact, PodFact};
+use crate::kube::spec::update::{PROGRESS_DEADLINE, Update};
 use crate::kube::spec::{Kind, KubeClusterSpec, Task};
-use crate::report::{RolloutReport, StoreLossReport, length, seconds};
+use crate::report::RolloutReport;
 use crate::rollout::record::RolloutRecord;
 use crate::rollout::service::Met;
 use crate::scenario::{Scenario, text};
-use row::{EVICTION, Row};
-use workload::{Loss, Pod, Workload, add};
+use row::Row;
+use workload::{Pod, Workload, add};
 
 /// Follows the rollouts of all clusters.
 #[derive(Clone, Debug)]
@@ -31,8 +34,14 @@ pub struct Rollouts {
     by_zone_aware: BTreeMap<KubeClusterId, u16>,
     /// A pod that somebody else than its controller ends just now, and who.
     ended_by: Option<(KubeClusterId, PodName, &'static str)>,
+    /// What operators asked for that evicts pods.
+    tasks: Vec<(KubeClusterId, Task)>,
 }
 
+const EVICTION: &str = "eviction";
+const MACHINE_DRAIN: &str = "machine drain";
+/// Not in a batch of a rollout.
+const SCALING: &str = "scaling";
 const ZONE_AWARE: &str = "ZoneAwareUpdate";
 const DEPLOYMENT: &str = "Deployment controller";
 const STATEFUL_SET: &str = "StatefulSet controller";
@@ -45,8 +54,8 @@ impl Rollouts {
             followed.map(|(id, workload)| ((cluster, id), Workload::new(workload))).collect::<Vec<_>>()
         };
         let workloads = scenario.kube.clusters.iter_enumerated().flat_map(of_cluster).collect();
-        let (rows, by_zone_aware, ended_by) = (Vec::new(), BTreeMap::new(), None);
-        Self { scenario: Arc::clone(scenario), workloads, rows, by_zone_aware, ended_by }
+        let (rows, by_zone_aware, ended_by, tasks) = Default::default();
+        Self { scenario: Arc::clone(scenario), workloads, rows, by_zone_aware, ended_by, tasks }
     }
 
     /// Whether a record is about a workload that is followed.
@@ -54,6 +63,10 @@ impl Rollouts {
         let workload = match *record {
             KubeRecord::Pod(name, _) => name.workload,
             KubeRecord::Operation(Task::ScaleWorkload(scale)) => scale.workload,
+            KubeRecord::Node(_, NodeFact::Lost(_))
+            | KubeRecord::Operation(Task::DrainNode(_) | Task::RollMachines(_) | Task::Deschedule(_)) => {
+                return self.workloads.keys().any(|(of, _)| *of == cluster);
+            }
             KubeRecord::Operation(task) => match task.rolls() {
                 Some(workload) => workload,
                 None => return false,
@@ -87,18 +100,21 @@ impl Rollouts {
         }
     }
 
-    /// Takes note of a record about a workload that is followed.
-    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord) {
+    /// Takes note of a record about a workload that is followed, after `serving` has.
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving) {
         match *record {
             KubeRecord::Operation(Task::RollComponent(workload)) => self.begin(at, cluster, workload, false),
             KubeRecord::Operation(Task::RollBackComponent(workload)) => self.begin(at, cluster, workload, true),
             KubeRecord::Operation(task @ (Task::PauseRollout(id) | Task::ResumeRollout(id))) => {
                 self.count(at, cluster, id);
-                let workload = self.workloads.get_mut(&(cluster, id)).expect("it is followed");
+                let workload = self.workload(cluster, id);
                 workload.paused = matches!(task, Task::PauseRollout(_));
                 if let Some(row) = workload.row {
                     self.rows[row].progressed = at;
                 }
+            }
+            KubeRecord::Operation(task @ (Task::DrainNode(_) | Task::RollMachines(_) | Task::Deschedule(_))) => {
+                self.tasks.push((cluster, task));
             }
             KubeRecord::Operation(Task::ScaleWorkload(scale)) => {
                 self.count(at, cluster, scale.workload);
@@ -106,7 +122,7 @@ impl Rollouts {
                 self.judge(at, cluster, scale.workload);
                 let cause = |all: &Self| {
                     let what = format!("scaled to {} pods", scale.replicas);
-                    all.while_others_are_down(what, cluster, scale.workload, &[])
+                    all.while_others_are_down(what, cluster, scale.workload, &[], serving)
                 };
                 self.watch_quorum(at, cluster, scale.workload, cause);
             }
@@ -114,16 +130,22 @@ impl Rollouts {
                 self.count(at, cluster, name.workload);
                 self.pod(at, cluster, name, fact);
                 self.judge(at, cluster, name.workload);
-                self.watch_quorum(at, cluster, name.workload, |all| all.pod_cause(at, cluster, name, fact));
+                self.workload(cluster, name.workload).look(name, cluster, serving);
+                self.watch_quorum(at, cluster, name.workload, |all| all.pod_cause(at, cluster, name, fact, serving));
             }
+            KubeRecord::Node(node, NodeFact::Lost(lost)) => self.node_changed(at, cluster, node, lost, serving),
             _ => {}
         }
     }
 
+    fn workload(&mut self, cluster: KubeClusterId, id: WorkloadId) -> &mut Workload {
+        self.workloads.get_mut(&(cluster, id)).expect("it is followed")
+    }
+
     fn begin(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId, rollback: bool) {
         self.count(at, cluster, id);
-        let waits_for = self.waits_for(cluster, id);
-        let (next, workload) = (self.rows.len(), self.workloads.get_mut(&(cluster, id)).expect("it is followed"));
+        let waits_for = self.waits_for(at, cluster, id);
+        let (next, workload) = (self.rows.len(), self.workload(cluster, id));
         let (made, current, previous) = workload.revisions;
         workload.revisions = match rollback {
             false => (made + 1, made + 1, current),
@@ -131,6 +153,11 @@ impl Rollouts {
             true => (made, previous, current),
         };
         let revision = workload.revisions.1;
+        let again: Vec<(PodName, Duration)> = workload.restart_exposure(revision, at).collect();
+        for (name, lasted) in &again {
+            self.ran(cluster, *name, revision, *lasted);
+        }
+        let workload = self.workload(cluster, id);
         if let Some(row) = workload.row.replace(next) {
             self.rows[row].waits_for = waits_for;
             self.rows[row].ended.get_or_insert(at);
@@ -158,6 +185,9 @@ impl Rollouts {
             progressed: at,
             deadline_exceeded: None,
         });
+        for (name, _) in again {
+            self.ran(cluster, name, revision, Duration::ZERO);
+        }
         // A rollback may find no pod to replace.
         self.judge(at, cluster, id);
     }
@@ -172,7 +202,7 @@ impl Rollouts {
             PodFact::Evicted(true) => self.ended_by = Some((cluster, name, EVICTION)),
             PodFact::TaintEvicted => self.ended_by = Some((cluster, name, "taint eviction")),
             PodFact::GarbageCollected => self.ended_by = Some((cluster, name, "pod garbage collector")),
-            PodFact::ForceDeleted => self.ended_by = Some((cluster, name, "machine drain")),
+            PodFact::ForceDeleted => self.ended_by = Some((cluster, name, MACHINE_DRAIN)),
             PodFact::Terminating => self.deleted(at, cluster, name),
             PodFact::Removed => {
                 self.ended_by = None;
@@ -205,14 +235,18 @@ impl Rollouts {
         self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed").pod_changed(name, was_up);
     }
 
-    /// A pod runs, or ran for so long until it was gone.
+    /// The rollout that brought a revision last.
+    fn brought(&self, cluster: KubeClusterId, id: WorkloadId, revision: u32) -> Option<usize> {
+        self.rows.iter().rposition(|row| row.cluster == cluster && row.workload == id && row.revision == revision)
+    }
+
+    /// A pod runs, or ran for so long until it was gone, or its revision was rolled out again.
     fn ran(&mut self, cluster: KubeClusterId, name: PodName, revision: u32, lasted: Duration) {
         let spec = &self.scenario.kube.clusters[cluster].workloads[name.workload];
-        let is_its =
-            |row: &&mut Row| row.cluster == cluster && row.workload == name.workload && row.revision == revision && !row.rollback;
         if spec.update.revision(revision).is_bad()
-            && let Some(row) = self.rows.iter_mut().find(is_its)
+            && let Some(row) = self.brought(cluster, name.workload, revision)
         {
+            let row = &mut self.rows[row];
             row.exposed.0.insert(name);
             row.exposed.1 = row.exposed.1 + lasted;
             row.exposed_zones.extend(self.workloads[&(cluster, name.workload)].zones.get(&name));
@@ -242,7 +276,7 @@ impl Rollouts {
         let workload = self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed");
         let is_scaled_away = workload.is_scaled_away(name) && [DEPLOYMENT, STATEFUL_SET].contains(&by);
         workload.ends.retain(|batch| batch.at == at);
-        add(&mut workload.ends, at, by, (name, zone));
+        add(&mut workload.ends, at, if is_scaled_away { SCALING } else { by }, (name, zone));
         let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|row| row.ended.is_none() && !is_scaled_away) else {
             return;
         };
@@ -258,46 +292,6 @@ impl Rollouts {
         if let Some(row) = row.filter(|row| is_meant(row)) {
             row.progressed = row.progressed.max(at);
         }
-    }
-
-    /// Whether a replicated store has lost its quorum now, and by what `cause`, or has it again.
-    fn watch_quorum(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId, cause: impl FnOnce(&Self) -> String) {
-        let update = &self.scenario.kube.clusters[cluster].workloads[id].update;
-        if !update.quorum {
-            return;
-        }
-        let workload = self.workloads.get_mut(&(cluster, id)).expect("it is followed");
-        let answers = workload.ready().answer(update);
-        if std::mem::replace(&mut workload.answers, answers) == answers {
-            return;
-        }
-        if answers {
-            workload.losses.iter_mut().for_each(|loss| loss.to = loss.to.or(Some(at)));
-        } else {
-            let loss = Loss { from: at, to: None, cause: cause(self) };
-            self.workloads.get_mut(&(cluster, id)).expect("it is followed").losses.push(loss);
-        }
-    }
-
-    /// What a fact of a pod says of a quorum that is lost with it.
-    fn pod_cause(&self, at: Time, cluster: KubeClusterId, name: PodName, fact: PodFact) -> String {
-        let (spec, workload) = (&self.scenario.kube.clusters[cluster], &self.workloads[&(cluster, name.workload)]);
-        let end = workload.ends.last().filter(|batch| batch.at == at && fact == PodFact::Terminating);
-        let gone = end.map_or_else(|| vec![name], |batch| batch.pods.iter().map(|(pod, _)| *pod).collect());
-        let what = match end {
-            Some(batch) => format!("{} deleted {}", batch.by, names(&gone, spec)),
-            None => format!("{} was not ready any more", name.text(spec)),
-        };
-        self.while_others_are_down(what, cluster, name.workload, &gone)
-    }
-
-    /// `what`, and which pods wanted were missing or not ready besides these: ` while db-1 was not ready`.
-    fn while_others_are_down(&self, what: String, cluster: KubeClusterId, id: WorkloadId, gone: &[PodName]) -> String {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let down = self.workloads[&(cluster, id)].down(id);
-        let others: Vec<PodName> = down.into_iter().filter(|pod| !gone.contains(pod)).collect();
-        let were = if others.len() == 1 { "was" } else { "were" };
-        if others.is_empty() { what } else { format!("{what} while {} {were} not ready", names(&others, spec)) }
     }
 
     /// Counts what has been so since the last change of a workload.
@@ -343,45 +337,13 @@ impl Rollouts {
         }
     }
 
-    /// What a rollout that is not complete waits for, in plain words.
-    fn waits_for(&self, cluster: KubeClusterId, id: WorkloadId) -> Option<String> {
-        let (workload, spec) = (&self.workloads[&(cluster, id)], &self.scenario.kube.clusters[cluster]);
-        if let Some(verdict) = workload.verdict {
-            return Some(verdict.to_owned());
-        }
-        let on_delete = spec.workloads[id].update.strategy == UpdateStrategy::OnDelete;
-        if on_delete && workload.has_outdated(workload.revisions.1) {
-            return Some("waits for somebody to delete its pods (`update.on_delete`)".to_owned());
-        }
-        let down = workload.down(id);
-        (!down.is_empty()).then(|| format!("waits for {} to be ready", names(&down, spec)))
-    }
-
-    /// Times without quorum of all replicated stores, in order, as they stand `now`.
-    pub fn quorum_losses(&self, now: Time) -> Vec<StoreLossReport> {
-        let of = |((cluster, id), workload): (&(KubeClusterId, WorkloadId), &Workload)| {
-            let spec = &self.scenario.kube.clusters[*cluster];
-            let row = |loss: &Loss| StoreLossReport {
-                cluster: spec.name.clone(),
-                workload: spec.workloads[*id].name.clone(),
-                from_s: seconds(loss.from),
-                duration_s: length(loss.to.unwrap_or(now).since(loss.from)),
-                cause: loss.cause.clone(),
-            };
-            workload.losses.iter().map(|loss| (loss.from, row(loss))).collect::<Vec<_>>()
-        };
-        let mut all: Vec<(Time, StoreLossReport)> = self.workloads.iter().flat_map(of).collect();
-        all.sort_by_key(|(from, _)| *from);
-        all.into_iter().map(|(_, row)| row).collect()
-    }
-
     /// All of them, in the order they were asked for, as they stand `now`.
     pub fn rows(&self, now: Time) -> Vec<RolloutReport> {
         let mut counted = self.clone();
         for (cluster, workload) in self.workloads.keys() {
             counted.count(now, *cluster, *workload);
             if let Some(row) = self.workloads[&(*cluster, *workload)].row {
-                counted.rows[row].waits_for = self.waits_for(*cluster, *workload);
+                counted.rows[row].waits_for = self.waits_for(now, *cluster, *workload);
             }
         }
         counted.rows.iter().map(|row| row.report(now, &counted)).collect()

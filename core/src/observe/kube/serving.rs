@@ -1,5 +1,6 @@
 //! Which pods serve, in truth: ready as their API has it, on a node that is neither without power nor cut off. Pods on a node that is cut
-//! off run on for each other, whatever their API says of them meanwhile.
+//! off run on for each other, whatever their API says of them meanwhile. Those on a node that loses power end with it: until its kubelet has
+//! started them again, they serve nobody, though their API may not have noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,15 @@ pub struct Serving {
 struct Pod {
     node: Option<NodeName>,
     ready: bool,
-    /// Whether it was ready when its API last heard of it.
+    /// Its process has been ready, as its API last heard of it, and has not ended since with the power of its node.
     runs: bool,
+}
+
+impl Pod {
+    /// Whether it serves those that reach its node.
+    const fn serves(&self) -> bool {
+        self.ready && self.runs
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,12 +69,14 @@ impl Serving {
             KubeRecord::Node(name, NodeFact::Lost(lost)) => {
                 let node = self.nodes.entry((cluster, name)).or_default();
                 let before = std::mem::replace(&mut node.lost, lost).is_some();
-                let counts = |pod: &PodName| {
-                    !self.standby.contains(&(cluster, *pod)) && self.pods.get(&(cluster, *pod)).is_some_and(|pod| pod.ready)
-                };
-                for workload in node.pods.iter().filter(|pod| counts(pod)).map(|pod| pod.workload) {
-                    let workload = self.workloads.entry((cluster, workload)).or_default();
-                    workload.count(at, !before, lost.is_none());
+                for name in &node.pods {
+                    let Some(pod) = self.pods.get_mut(&(cluster, *name)) else { continue };
+                    let served = !before && pod.serves();
+                    pod.runs &= lost != Some(Loss::Power);
+                    if !self.standby.contains(&(cluster, *name)) {
+                        let workload = self.workloads.entry((cluster, name.workload)).or_default();
+                        workload.count(at, served, lost.is_none() && pod.serves());
+                    }
                 }
             }
             _ => {}
@@ -77,15 +87,16 @@ impl Serving {
         let Some(pod) = self.pods.get_mut(&(cluster, name)) else { return };
         let why = pod.node.and_then(|node| self.nodes.get(&(cluster, node))?.lost);
         let lost = why.is_some();
-        let before = pod.ready && !lost;
+        let before = pod.serves() && !lost;
         change(pod);
-        if why != Some(Loss::Network) {
+        // That a pod is not ready may be said by who cannot see it: of a node that is cut off.
+        if pod.ready || why != Some(Loss::Network) {
             pod.runs = pod.ready;
         }
         if self.standby.contains(&(cluster, name)) {
             return;
         }
-        self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.ready && !lost);
+        self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.serves() && !lost);
     }
 
     /// A pod stands by from now on (`standby`), or serves in the other's place.
@@ -97,10 +108,10 @@ impl Serving {
         }
     }
 
-    /// The pods that a node has, and whether each is ready as its API has it.
+    /// The pods that a node has, and whether each is ready as its API has it, and has not ended since.
     pub fn pods_on(&self, cluster: KubeClusterId, node: NodeName) -> impl Iterator<Item = (PodName, bool)> {
         let pods = self.nodes.get(&(cluster, node)).into_iter().flat_map(|node| &node.pods);
-        pods.map(move |name| (*name, self.pods.get(&(cluster, *name)).is_some_and(|pod| pod.ready)))
+        pods.map(move |name| (*name, self.pods.get(&(cluster, *name)).is_some_and(Pod::serves)))
     }
 
     /// The nodes of a workload's pods that run, one for each pod.
@@ -112,6 +123,12 @@ impl Serving {
         all.filter_map(move |((_, name), pod)| pod.node.filter(|_| self.runs(cluster, *name)))
     }
 
+    /// The node of a pod that is lost, and why it is.
+    pub fn lost_node(&self, cluster: KubeClusterId, pod: PodName) -> Option<(NodeName, Loss)> {
+        let node = self.node_of(cluster, pod)?;
+        Some((node, self.nodes.get(&(cluster, node))?.lost?))
+    }
+
     /// The node of a pod.
     pub fn node_of(&self, cluster: KubeClusterId, pod: PodName) -> Option<NodeName> {
         self.pods.get(&(cluster, pod))?.node
@@ -120,7 +137,7 @@ impl Serving {
     /// Whether a pod serves.
     pub fn serves(&self, cluster: KubeClusterId, name: PodName) -> bool {
         let lost = |node| self.nodes.get(&(cluster, node)).is_some_and(|node| node.lost.is_some());
-        self.pods.get(&(cluster, name)).is_some_and(|pod| pod.ready && pod.node.is_some_and(|node| !lost(node)))
+        self.pods.get(&(cluster, name)).is_some_and(|pod| pod.serves() && pod.node.is_some_and(|node| !lost(node)))
     }
 
     /// Whether a pod answers those that reach its node.

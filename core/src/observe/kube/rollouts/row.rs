@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Rollouts;
 use super::workload::{Batch, Loss, Pod};
+use super::{DEPLOYMENT, Rollouts, STATEFUL_SET, ZONE_AWARE};
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{PodName, PodTag};
 use crate::report::{BatchReport, QuorumLossReport, RolloutReport, length, seconds};
 use crate::rollout::service::Met;
-
-pub(super) const EVICTION: &str = "eviction";
 
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -46,7 +44,9 @@ impl Row {
         let spec = &all.scenario.kube.clusters[self.cluster];
         let workload = &spec.workloads[self.workload];
         let bad = workload.update.revision(self.revision).is_bad();
-        let runs = |pod: &&Pod| bad && !self.rollback && pod.revision == self.revision;
+        let brought = all.brought(self.cluster, self.workload, self.revision).map(|row| &all.rows[row]);
+        let is_last = brought.is_some_and(|row| std::ptr::eq(row, self));
+        let runs = |pod: &&Pod| bad && is_last && pod.revision == self.revision;
         let followed = &all.workloads[&(self.cluster, self.workload)];
         let of_pods = followed.pods.values().filter(runs).filter_map(|pod| pod.started);
         let running: f64 = of_pods.map(|since| length(now.since(since))).sum();
@@ -97,7 +97,7 @@ impl Row {
     /// As the README of ZoneAwareUpdate writes it: `[[28], [27, 22]], [[29, 26]]`.
     fn sequence(&self) -> String {
         let mut zones: Vec<(Option<ZoneId>, Vec<String>)> = Vec::new();
-        for batch in self.batches.iter().filter(|batch| batch.by != EVICTION) {
+        for batch in self.batches.iter().filter(|batch| [ZONE_AWARE, STATEFUL_SET, DEPLOYMENT].contains(&batch.by)) {
             let ordinal = |(name, _): &(PodName, Option<ZoneId>)| match name.tag {
                 PodTag::Ordinal(ordinal) => Some(ordinal.to_string()),
                 PodTag::Replica { .. } | PodTag::Agent(_) => None,

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{WorkloadId, ZoneId};
-use crate::kernel::time::Time;
+use super::super::serving::Serving;
+use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
+use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::update::{Update, UpdateStrategy};
 use crate::kube::spec::{self, Kind};
@@ -47,11 +48,17 @@ pub(super) struct Pod {
     pub(super) started: Option<Time>,
     pub(super) ready: Option<Time>,
     pub(super) terminating: bool,
+    /// It serves, whatever its API knows of that.
+    serves: bool,
 }
 
 impl Pod {
     const fn is_up(&self) -> bool {
         self.ready.is_some() && !self.terminating
+    }
+
+    const fn serves(&self) -> bool {
+        self.serves && !self.terminating
     }
 }
 
@@ -116,7 +123,35 @@ impl Workload {
         is_surplus
     }
 
-    /// Whether a pod serves.
+    /// How many pods are wanted, in words.
+    pub(super) fn wanted(&self) -> String {
+        format!("{} {}", self.replicas, if self.replicas == 1 { "pod" } else { "pods" })
+    }
+
+    /// Whether any pod is wanted.
+    pub(super) const fn is_wanted(&self) -> bool {
+        self.replicas > 0
+    }
+
+    /// Whether a pod serves in truth.
+    pub(super) fn serves(&self, name: PodName) -> bool {
+        self.pods.get(&name).is_some_and(Pod::serves)
+    }
+
+    /// Takes note of whether a pod serves in truth.
+    pub(super) fn look(&mut self, name: PodName, cluster: KubeClusterId, serving: &Serving) {
+        if let Some(pod) = self.pods.get_mut(&name) {
+            pod.serves = serving.serves(cluster, name);
+        }
+    }
+
+    /// A revision is rolled out again: its pods that run now, and for how long each ran until then.
+    pub(super) fn restart_exposure(&mut self, revision: u32, at: Time) -> impl Iterator<Item = (PodName, Duration)> {
+        let of = self.pods.iter_mut().filter(move |(_, pod)| pod.revision == revision);
+        of.filter_map(move |(name, pod)| Some((*name, at.since(pod.started.replace(at)?))))
+    }
+
+    /// Whether a pod serves, as its API has it.
     pub(super) fn is_up(&self, name: PodName) -> bool {
         self.pods.get(&name).is_some_and(Pod::is_up)
     }
@@ -156,10 +191,33 @@ impl Workload {
         (number, zones.len() as u32)
     }
 
-    /// Wanted pods of a StatefulSet that are missing or not ready. (Those of a Deployment have no names before they are made.)
+    /// Names of the wanted pods of a StatefulSet. (Those of a Deployment have none before they are made.)
+    fn names(&self, id: WorkloadId) -> impl Iterator<Item = PodName> {
+        let number = if self.is_set { self.replicas } else { 0 };
+        (0..number).map(move |ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) })
+    }
+
+    /// Wanted pods of a StatefulSet that are missing or not ready.
     pub(super) fn down(&self, id: WorkloadId) -> Vec<PodName> {
-        let names = (0..self.replicas).map(|ordinal| PodName { workload: id, tag: PodTag::Ordinal(ordinal) });
-        names.filter(|name| self.is_set && !self.is_up(*name)).collect()
+        self.names(id).filter(|name| !self.is_up(*name)).collect()
+    }
+
+    /// Wanted pods of a StatefulSet that do not serve in truth.
+    pub(super) fn missed(&self, id: WorkloadId) -> Vec<PodName> {
+        self.names(id).filter(|name| !self.serves(*name)).collect()
+    }
+
+    /// Pods of a revision that are not ready yet, or not any more.
+    pub(super) fn not_up(&self, revision: u32) -> Vec<PodName> {
+        let of = self.pods.iter().filter(|(_, pod)| pod.revision == revision && !pod.terminating && pod.ready.is_none());
+        of.map(|(name, _)| *name).collect()
+    }
+
+    /// Pods of a revision that are ready, but not available by then.
+    pub(super) fn not_available(&self, revision: u32, update: &Update, by: Time) -> Vec<PodName> {
+        let is_early = |pod: &Pod| pod.ready.is_some_and(|ready| ready + update.min_ready > by);
+        let of = self.pods.iter().filter(|(_, pod)| pod.revision == revision && !pod.terminating && is_early(pod));
+        of.map(|(name, _)| *name).collect()
     }
 
     /// Whether all of the pods wanted, and no others, are ready and of a revision, but for those that the partition of the StatefulSet
@@ -188,9 +246,9 @@ impl Workload {
         self.pods.values().any(|pod| !pod.terminating && pod.revision != revision)
     }
 
-    /// Its pods that serve.
+    /// Its pods that serve in truth.
     pub(super) fn ready(&self) -> ReadyPods {
-        let ready = self.pods.values().filter(|pod| pod.is_up()).filter_map(|pod| Some((pod.revision, pod.ready?)));
+        let ready = self.pods.values().filter(|pod| pod.serves()).filter_map(|pod| Some((pod.revision, pod.ready?)));
         ReadyPods { wanted: self.replicas, pods: ready.collect() }
     }
 }

@@ -8,6 +8,7 @@ mod autoscaling;
 mod care;
 mod chaos;
 mod descheduling;
+mod disruptions;
 mod elections;
 mod expanders;
 mod failback;

@@ -109,6 +109,71 @@ fn a_zone_serves_for_the_bake_time_before_the_next_one_begins() {
     assert_eq!((alarmed("0s"), alarmed("2m")), (3, 1));
 }
 
+/// They come with the new revision.
+#[test]
+fn the_bake_time_is_kept_though_the_next_zone_holds_new_pods_already() {
+    let set = json!({"parallel": true, "update": {"on_delete": true}});
+    let update =
+        json!({"zone_aware_updates": [{"workload": "app", "max_unavailable": 2, "exponential_factor": 0, "bake_time": "90s"}]});
+    let scale = json!({"at": "303s", "scale_workload": {"cluster": "c", "workload": "app", "replicas": 9}});
+    let report = rolled(set, update, &[scale], json!([]));
+    let rollout = &report.rollouts[0];
+    assert!(rollout.completed, "{rollout:?}");
+    let found = batches(rollout);
+    assert_eq!(found.len(), 3, "a zone each");
+    for pair in found.windows(2) {
+        assert!((95.0..105.0).contains(&(pair[1] - pair[0])), "{found:?}");
+    }
+}
+
+#[test]
+fn a_rollback_to_a_bad_revision_has_exposed_pods_of_its_own() {
+    let bad = || json!({"revisions": [{"error_rate": "50%"}]});
+    let back =
+        |times: [&str; 2]| rolled(bad(), json!({}), &times.map(|at| operation(at, "roll_back_component")), json!([])).rollouts;
+    // Each pod takes 6 s, one after the other.
+    let [first, good, again] = &back(["10m", "15m"])[..] else { panic!("three rollouts") };
+    assert_eq!([first, good, again].map(|row| (row.bad, row.exposed_pods)), [(true, 6), (false, 0), (true, 6)]);
+    assert!((6.0 * 300.0 - 60.0..6.0 * 300.0 + 60.0).contains(&first.exposed_pod_s), "{}", first.exposed_pod_s);
+    assert!((6.0 * 1_500.0 - 150.0..6.0 * 1_500.0).contains(&again.exposed_pod_s), "{}", again.exposed_pod_s);
+    // Pods that it finds are its own from then on.
+    let [first, _, again] = &back(["400s", "403s"])[..] else { panic!("three rollouts") };
+    assert!((6.0 * 70.0..6.0 * 103.0).contains(&first.exposed_pod_s), "{}", first.exposed_pod_s);
+    assert!((6.0 * 1_997.0 - 50.0..6.0 * 1_997.0).contains(&again.exposed_pod_s), "{}", again.exposed_pod_s);
+}
+
+#[test]
+fn a_rollout_that_is_not_complete_says_what_it_waits_for() {
+    let deployment = |more: Value| {
+        let mut all = json!({"kind": "deployment", "progress_deadline": "1h"});
+        all.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        all
+    };
+    let surge = |max_surge: u32| json!({"max_surge": max_surge, "max_unavailable": 0});
+    let paused = operation("303s", "pause_rollout");
+    for (workload, operations, expected) in [
+        (deployment(json!({"rollout": surge(1)})), vec![paused], "is paused"),
+        (
+            json!({"parallel": true, "min_ready": "1h", "update": {"max_unavailable": 2}}),
+            vec![],
+            "waits for app-4 and app-5 to be available (`min_ready`)",
+        ),
+        (
+            deployment(json!({"rollout": surge(1), "min_ready": "50m"})),
+            vec![],
+            "waits for a new pod to be available (`min_ready`)",
+        ),
+        (
+            deployment(json!({"rollout": surge(2), "revisions": [{"never_ready": true}]})),
+            vec![],
+            "waits for 2 new pods to be ready",
+        ),
+    ] {
+        let report = rolled(workload, json!({}), &operations, json!([]));
+        assert_eq!((report.rollouts[0].completed, report.rollouts[0].waits_for.as_deref()), (false, Some(expected)));
+    }
+}
+
 #[test]
 fn a_pipeline_rolls_back_once_when_its_alarm_rings() {
     let alarms = json!([
@@ -277,7 +342,7 @@ fn a_loss_of_quorum_outside_a_rollout_is_told() {
         let [loss] = &report.quorum_losses[..] else { panic!("{:?}", report.quorum_losses) };
         // No node of the third zone may take them.
         assert!((1_199.0..=1_200.0).contains(&loss.duration_s), "{loss:?}");
-        assert!(loss.cause.starts_with("eviction deleted app-") && loss.cause.contains(" and app-"), "{loss:?}");
+        assert!(loss.cause.starts_with("the drain of za-") && loss.cause.contains(" and the drain of zb-"), "{loss:?}");
         assert_eq!((loss.cluster.as_str(), loss.workload.as_str()), ("c", "app"));
     }
 }
@@ -290,6 +355,15 @@ fn report_names_who_deleted_each_pod() {
     let report = rolled(stuck, json!({}), &[], crash);
     let by: Vec<&str> = report.rollouts.iter().flat_map(|rollout| &rollout.batches).map(|batch| batch.by.as_str()).collect();
     assert!(by.contains(&"taint eviction") && by.contains(&"StatefulSet controller"), "{by:?}");
+    let rollout = &report.rollouts[0];
+    let own: Vec<String> = rollout
+        .batches
+        .iter()
+        .filter(|batch| batch.by == "StatefulSet controller")
+        .flat_map(|batch| batch.pods.clone())
+        .collect();
+    let sequence = rollout.sequence.split(|c: char| !c.is_ascii_digit()).filter(|ordinal| !ordinal.is_empty());
+    assert_eq!(sequence.map(|ordinal| format!("app-{ordinal}")).collect::<Vec<_>>(), own, "{}", rollout.sequence);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::text::dollars;
 use zonefall_core::simulate;
 
+use super::zone_aware::{cluster, report};
+
 fn story() -> Value {
     serde_json::from_str(include_str!("../../../../../scenarios/kube-proxy-cross-zone.json")).expect("it is JSON")
 }
@@ -144,4 +146,32 @@ fn connections_cost_what_each_provider_charges_for_those_that_leave_their_zone()
     is_charged([1, 2, 3], [1, 2, 3]);
     is_charged([3, 2, 1], [1, 2, 3]);
     is_charged([1, 2, 3], [0, 2, 4]);
+}
+
+/// A node that has power again boots for a minute first, and its API has not noticed until then.
+#[test]
+fn pods_of_a_node_that_has_lost_power_serve_nobody_until_they_are_started_again() {
+    let one = json!({
+        "name": "one", "kind": "stateful_set", "replicas": 1, "cpu": 0.05, "start": "30s", "pods": [{"name": "one-0", "node": "za-1"}],
+        "volume": "zonal",
+    });
+    let clients = json!({"name": "clients", "kind": "deployment", "replicas": 1, "cpu": 0.05, "node_affinity": ["topology.kubernetes.io/zone in (zb)"]});
+    let service =
+        json!({"name": "one", "pods": "app=one", "traffic": {"clients": "app=clients", "connections": "30/s", "bytes": "10KiB"}});
+    let fields = json!({"workloads": [one, clients], "services": [service], "timers": {"boot": "1m"}});
+    let crash = |seconds: &str| json!([{"kind": "node_crash", "node": "za-1", "at": "5m", "for": seconds}]);
+    for (seconds, lost) in [("5s", 5.0), ("20s", 20.0), ("49s", 49.0)] {
+        let report = report(cluster(1, fields.clone()), json!([]), crash(seconds), 1);
+        let [component] = &report.components[..] else { panic!("{:?}", report.components) };
+        // Until it is mounted it takes 2 s more.
+        let least = lost + 60.0 + 30.0;
+        let is_right = |found: f64| (least..least + 4.0).contains(&found);
+        assert!(is_right(component.unavailable_s) && component.ready_s.is_some_and(is_right), "{seconds}: {component:?}");
+        let (service, traffic) = (&report.services[0], &report.service_traffic[0]);
+        assert!(is_right(service.unavailable_s), "{seconds}: {service:?}");
+        // Until the Service no longer lists it, connections fail; then they are refused.
+        let failed = service.stale_s * 30.0;
+        assert!((traffic.failed + traffic.refused - service.unavailable_s * 30.0).abs() < 2.0, "{seconds}: {traffic:?}");
+        assert!((traffic.failed - failed).abs() < 2.0, "{seconds}: {traffic:?}");
+    }
 }
