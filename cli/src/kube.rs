@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
-    MigrationReport, NodePoolReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
+    MigrationReport, OrphanedContainerReport, PendingReport, PodReport, Report, RolloutReport, ServiceReport,
     ServiceTrafficReport, StoreLossReport,
 };
 use zonefall_core::scenario::text::{self, clock};
 
+use crate::machines::{forced, kept_nodes, machines, node_pools, nodes};
 use crate::output::HEAD;
 use crate::page::Page;
 
@@ -20,6 +21,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Outages of APIs", api_outages(report, page)),
         titled("Components that lost a pod (longest times)", components(report, page)),
         titled("Drained nodes", drains(report, page)),
+        titled("Pods deleted by force when the drain of their machine timed out", forced(report, page)),
         titled("Rollouts", rollouts(report, page)),
         titled("Quorum losses of replicated stores", quorum_losses(report, page)),
         titled("Budgets of evictions", budgets(report, page)),
@@ -31,6 +33,7 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
         titled("Requests to API servers", requests(report, page)),
         titled("Topology hints of Services", hints(report, page)),
         titled("Node pools", node_pools(report, page)),
+        titled("Nodes that the autoscaler did not delete", kept_nodes(report, page)),
         titled("Still skewed after the zone has recovered", failback(report, page)),
         titled("Pending pods at the end", pending(report, page)),
         titled(
@@ -49,7 +52,7 @@ pub(crate) fn pending_control_planes(pending: Option<&PendingReport>, page: &Pag
     (!rows.is_empty()).then(|| format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
 }
 
-fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
+pub(crate) fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
     if rows.is_empty() { String::new() } else { page.table(&head, rows, numbers) }
 }
 
@@ -104,7 +107,7 @@ fn api_outages(report: &Report, page: &Page) -> String {
 
 /// A table whose first column, the cluster that each row is about, is left out where there is only one: shoots' control planes are told by
 /// their namespaces.
-fn table_of_clusters<const N: usize>(
+pub(crate) fn table_of_clusters<const N: usize>(
     report: &Report,
     page: &Page,
     head: [&str; N],
@@ -352,30 +355,13 @@ fn hints(report: &Report, page: &Page) -> String {
     table(page, head, alike.into_iter().map(row).collect(), &[2, 3])
 }
 
-/// Pools whose node groups the autoscaler sizes: how each stands, and how far it was beyond its maximum.
-fn node_pools(report: &Report, page: &Page) -> String {
-    let row = |pool: &NodePoolReport| {
-        let groups: Vec<_> = pool.groups.iter().map(|group| format!("{} {}", group.launched, group.zone)).collect();
-        let beyond = match pool.exceeded_by {
-            0 => "-".to_owned(),
-            nodes => format!("{nodes} for {}", text::seconds(pool.exceeded_s)),
-        };
-        let back_offs: usize = pool.groups.iter().map(|group| group.back_offs.len()).sum();
-        let limits = format!("{} to {}", pool.minimum, pool.maximum);
-        let (skew, back_offs) = (format!("{:.2}", pool.mean_skew), back_offs.to_string());
-        vec![format!("{}/{}", pool.cluster, pool.pool), limits, groups.join(", "), beyond, skew, back_offs]
-    };
-    let head = ["pool", "limits", "nodes at the end", "beyond the maximum", "mean skew", "back-offs"];
-    table(page, head, report.node_pools.iter().map(row).collect(), &[4, 5])
-}
-
 fn failback(report: &Report, page: &Page) -> String {
     let row = |of: &FailbackReport| {
         let zones: Vec<_> = of.per_zone.iter().map(|(zone, pods)| format!("{pods} {zone}")).collect();
         let component = if of.namespace.is_empty() { of.component.clone() } else { format!("{}/{}", of.namespace, of.component) };
-        vec![component, zones.join(", "), of.remedy.clone()]
+        vec![of.cluster.clone(), component, zones.join(", "), of.remedy.clone()]
     };
-    table(page, ["component", "where", "remedy"], report.failback.iter().map(row).collect(), &[])
+    table_of_clusters(report, page, ["cluster", "component", "where", "remedy"], report.failback.iter().map(row).collect(), &[])
 }
 
 fn orphaned_containers(all: &[OrphanedContainerReport], page: &Page) -> String {
@@ -384,31 +370,4 @@ fn orphaned_containers(all: &[OrphanedContainerReport], page: &Page) -> String {
         vec![container.namespace.clone(), container.pod.clone(), clock(container.from_s), length]
     };
     table(page, ["namespace", "pod", "from", "for"], all.iter().map(row).collect(), &[2, 3])
-}
-
-/// By cluster and zone: how many nodes are ready, and the names of those that are not.
-fn nodes(report: &Report, page: &Page) -> String {
-    let mut zones: BTreeMap<(&str, &str), (usize, Vec<String>)> = BTreeMap::new();
-    for node in &report.nodes {
-        let (ready, silent) = zones.entry((&node.cluster, &node.zone)).or_default();
-        if node.ready == "True" { *ready += 1 } else { silent.push(node.name.clone()) }
-    }
-    let row = |((cluster, zone), (ready, silent)): ((&str, &str), (usize, Vec<String>))| {
-        let silent = if silent.is_empty() { "-".to_owned() } else { text::list(&silent) };
-        vec![cluster.to_owned(), zone.to_owned(), ready.to_string(), silent]
-    };
-    table(page, ["cluster", "zone", "ready", "not ready"], zones.into_iter().map(row).collect(), &[2])
-}
-
-/// By machine deployment: how many machines stand where.
-fn machines(report: &Report, page: &Page) -> String {
-    let mut groups: BTreeMap<(&str, &str), BTreeMap<&str, usize>> = BTreeMap::new();
-    for machine in &report.machines {
-        *groups.entry((&machine.zone, &machine.deployment)).or_default().entry(&machine.phase).or_default() += 1;
-    }
-    let row = |((zone, deployment), phases): ((&str, &str), BTreeMap<&str, usize>)| {
-        let phases: Vec<_> = phases.into_iter().map(|(phase, count)| format!("{count} {phase}")).collect();
-        vec![zone.to_owned(), deployment.to_owned(), phases.join(", ")]
-    };
-    table(page, ["zone", "machine deployment", "machines"], groups.into_iter().map(row).collect(), &[])
 }

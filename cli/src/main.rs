@@ -13,6 +13,7 @@ mod commands;
 mod compare;
 mod input;
 mod kube;
+mod machines;
 mod output;
 mod page;
 mod prices;

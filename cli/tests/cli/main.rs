@@ -1,5 +1,6 @@
 //! The program as people and scripts meet it: exit status, output, files.
 
+mod machines;
 mod readme;
 
 use std::io::Write;

@@ -198,12 +198,16 @@ impl Deletion {
     }
 }
 
-/// Gives up the machine of a node, unless it goes already, or its group has no more machines than its minimum (`DeleteNodes`).
+/// Gives up the machine of a node, unless it goes already, or its group has no more machines than its minimum or is being rolled out
+/// (`DeleteNodes`).
 fn give_up(node: NodeKey, group: MachineDeploymentId, minimum: u32, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let Some(machine) = store.machines.of_node(node).filter(|_| is_kept(node, store)) else { return };
     let desired = store.machines.desired(group);
     if desired <= minimum {
         return store.keep(node, ScaleDownVerdict::GroupAtMinimum, ctx);
+    }
+    if !store.machines.is_rolled_out(group) {
+        return store.keep(node, ScaleDownVerdict::RollOut, ctx);
     }
     store.machines.get_mut(machine).surplus = true;
     store.machines.scale(group, desired - 1, ctx);

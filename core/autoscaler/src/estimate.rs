@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use zonefall_kube::controller::daemon;
 use zonefall_kube::controller::placement::{Assumed, Demand, Firsts};
 use zonefall_kube::name::{MachineName, NodeName};
-use zonefall_kube::rule::labels::Symbol;
-use zonefall_kube::rule::taints;
-use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources};
+use zonefall_kube::rule::labels::{Labels, Symbol};
+use zonefall_kube::rule::taints::{self, Taint};
+use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources, Workload};
 use zonefall_kube::store::{Node, Store};
 use zonefall_network::HostId;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiSlice};
@@ -134,14 +134,17 @@ fn next_node(id: MachineDeploymentId, spec: &KubeClusterSpec, store: &Store) -> 
     let name = NodeName::Machine(MachineName { deployment: id, template: 0, suffix: 0 });
     let mut node = Node::new(name, HostId(u16::MAX), group.zone, &group.template);
     node.labels.set(Symbol::HOSTNAME, Symbol::host(store.next_node()));
-    for workload in spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet) {
-        let suits =
-            workload.affinity.admits(&node.labels) && taints::forbidding(&node.taints, &daemon::tolerations(workload)).is_none();
-        if suits {
-            node.requested = node.requested.plus(&workload.requests);
-        }
-    }
+    node.requested = requested_by_daemons(&node.labels, &node.taints, spec);
     node
+}
+
+/// What pods of DaemonSets request on a node with these labels and taints.
+pub fn requested_by_daemons(labels: &Labels, taints: &[Taint], spec: &KubeClusterSpec) -> Resources {
+    let daemons = spec.workloads.iter().filter(|workload| workload.kind == Kind::DaemonSet);
+    let suit = |workload: &&Workload| {
+        workload.affinity.admits(labels) && taints::forbidding(taints, &daemon::tolerations(workload)).is_none()
+    };
+    daemons.filter(suit).fold(Resources::default(), |all, workload| all.plus(&workload.requests))
 }
 
 fn add(node: &Node, assumed: &mut Assumed, store: &Store) {

@@ -7,6 +7,7 @@ use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiVec};
 use zonefall_scenario::kube::autoscaler::{ClusterAutoscaler, NodeCount, Sizing};
 
+use crate::estimate::requested_by_daemons;
 use crate::similar::{Comparator, IGNORED, Quantities, Ratios, ResourceKind, SampleNode};
 use crate::sizing::{Limits, limits};
 
@@ -84,15 +85,53 @@ pub fn similar<'a>(
     let keys = groups.iter().flat_map(|group| group.template.labels.iter().map(|(key, _)| key));
     let ignored = keys.filter(|key| IGNORED.contains(&word(*key))).collect();
     let comparator = Comparator::Resources { ignored, ratios: Ratios::default() };
-    let samples: TiVec<MachineDeploymentId, SampleNode> = groups.iter().map(sample).collect();
+    let samples: TiVec<MachineDeploymentId, SampleNode> = groups.iter().map(|group| sample(group, spec)).collect();
     let alike = |one, other| one != other && comparator.are_similar(&samples[one], &samples[other]);
     groups.keys().map(|one| groups.keys().filter(|other| alike(one, *other)).collect()).collect()
 }
 
-/// A node of a group. Daemons are on all nodes alike: what they request makes no difference.
-fn sample(group: &MachineDeployment) -> SampleNode<'_> {
-    let Resources { cpu_milli, memory, pods } = group.template.allocatable;
-    let quantities = [(ResourceKind::Cpu, cpu_milli), (ResourceKind::Memory, memory), (ResourceKind::Pods, pods)];
-    let all: Quantities = quantities.into_iter().map(|(kind, quantity)| (kind, quantity as i64)).collect();
-    SampleNode { capacity: all.clone(), allocatable: all, requested: Quantities::new(), labels: &group.template.labels }
+/// A node of a group, with the pods of DaemonSets that belong on it: of CPU and memory alone upstream counts what pods request.
+fn sample<'a>(group: &'a MachineDeployment, spec: &KubeClusterSpec) -> SampleNode<'a> {
+    let template = &group.template;
+    let quantities = |cpu_milli: u64, memory: u64| [(ResourceKind::Cpu, cpu_milli as i64), (ResourceKind::Memory, memory as i64)];
+    let Resources { cpu_milli, memory, pods } = template.allocatable;
+    let all: Quantities = quantities(cpu_milli, memory).into_iter().chain([(ResourceKind::Pods, pods as i64)]).collect();
+    let daemons = requested_by_daemons(&template.labels, &template.taints, spec);
+    let requested = quantities(daemons.cpu_milli, daemons.memory).into();
+    SampleNode { capacity: all.clone(), allocatable: all, requested, labels: &template.labels }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zonefall_scenario::Scenario;
+    use zonefall_scenario::ids::KubeClusterId;
+
+    /// Groups similar to the first of three zones, where a DaemonSet of as many CPUs, of 8, belongs on nodes with such a label.
+    fn similar_to_first(cpus: f64, affinity: &str) -> usize {
+        let file = format!(
+            r#"{{
+                "name": "daemons", "duration": "1m",
+                "topology": {{"regions": [{{"name": "r", "zones": ["za", "zb", "zc"]}}]}},
+                "clusters": [{{
+                    "name": "c", "zones": ["za", "zb", "zc"],
+                    "pools": [{{"name": "p", "minimum": 3, "maximum": 3, "machine": {{"cpu": 8, "memory": "32GiB"}}}}],
+                    "workloads": [{{
+                        "name": "agent", "kind": "daemon_set", "cpu": {cpus}, "memory": "1MiB", "node_affinity": ["{affinity}"]
+                    }}]
+                }}]
+            }}"#
+        );
+        let scenario = Scenario::from_json(&file).unwrap_or_else(|errors| panic!("{errors}"));
+        let spec = &scenario.kube.clusters[KubeClusterId(0)];
+        similar(spec, |key| scenario.kube.word(key))[MachineDeploymentId(0)].len()
+    }
+
+    /// `compare_nodegroups.go`: what is free may differ by 5 %.
+    #[test]
+    fn groups_differ_where_pods_of_a_daemon_set_belong_on_nodes_of_one_alone() {
+        let in_one = "topology.kubernetes.io/zone in (za)";
+        assert_eq!([2.0, 0.3].map(|cpus| similar_to_first(cpus, in_one)), [0, 2]);
+        assert_eq!(similar_to_first(2.0, "kubernetes.io/os=linux"), 2, "all alike");
+    }
 }

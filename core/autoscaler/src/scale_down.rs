@@ -206,9 +206,12 @@ fn ineligible(
     ctx: &ClusterCtx<'_>,
 ) -> Option<ScaleDownVerdict> {
     let machine = store.machines.of_node(key).and_then(|id| store.machines.get(id));
-    let group = machine.map(|machine| &ctx.spec.machine_deployments[machine.name.deployment]);
-    if group.is_some_and(|group| group.scale_down_disabled) {
+    let group = machine.map(|machine| machine.name.deployment);
+    if group.is_some_and(|group| ctx.spec.machine_deployments[group].scale_down_disabled) {
         Some(ScaleDownVerdict::Disabled)
+    } else if group.is_some_and(|group| !store.machines.is_rolled_out(group)) {
+        // The machine-controller-manager annotates the nodes for as long (`deployment_rolling.go`, `rolloutRolling`).
+        Some(ScaleDownVerdict::RollOut)
     } else if node.ready != Ready::True || machine.is_none_or(|machine| machine.phase != Phase::Running) {
         Some(ScaleDownVerdict::NotReady)
     } else if is_little(&node.requested, &node.allocatable, options) {

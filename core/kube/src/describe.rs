@@ -208,6 +208,7 @@ impl Reason {
     /// Why no node suits the pod.
     pub const fn describe(self) -> &'static str {
         match self {
+            Self::Unschedulable => "the nodes are cordoned",
             Self::Taints => "untolerated taints",
             Self::NodeAffinity => "node affinity or node selector is not satisfied",
             Self::Resources => "not enough CPU, memory or pod slots",
@@ -227,6 +228,7 @@ impl Reason {
     /// short: [`Refusal`](crate::reasons::Refusal)).
     pub const fn event(self) -> &'static str {
         match self {
+            Self::Unschedulable => "node(s) were unschedulable",
             Self::Taints => "node(s) had untolerated taint(s)",
             Self::NodeAffinity => "node(s) didn't match Pod's node affinity/selector",
             Self::Resources => "Insufficient resources",

@@ -126,10 +126,15 @@ mod tests {
 
     #[test]
     fn reasons_are_told_as_kube_scheduler_tells_them() {
-        use Reason::{NoNodes, NodeAffinity, Taints};
+        use Reason::{NoNodes, NodeAffinity, Taints, Unschedulable};
         for (refused, last, text) in [
             (&[][..], NoNodes, "no nodes available to schedule pods"),
             (&[Taints], Taints, "0/1 nodes are available: 1 node(s) had untolerated taint(s)"),
+            (
+                &[Taints, Unschedulable],
+                Taints,
+                "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had untolerated taint(s)",
+            ),
             (
                 &[NodeAffinity, Taints, NodeAffinity, Taints, NodeAffinity, Taints],
                 NodeAffinity,

@@ -354,6 +354,8 @@ traced! { enum Ready { True = 0, Unknown = 1 } }
 /// of filters are in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
+    /// They are cordoned (`NodeUnschedulable`).
+    Unschedulable,
     /// Taints it does not tolerate.
     Taints,
     /// It may not run on such nodes.
@@ -394,12 +396,14 @@ traced! {
         NoNodes = 9,
         NoNodesInVolumeZone = 10,
         UnboundClaim = 11,
+        Unschedulable = 12,
     }
 }
 
 impl Reason {
     /// Those for which a filter refuses a node, in the order of the filters.
-    pub const FILTERS: [Self; 9] = [
+    pub const FILTERS: [Self; 10] = [
+        Self::Unschedulable,
         Self::Taints,
         Self::NodeAffinity,
         Self::Resources,

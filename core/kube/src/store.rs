@@ -25,7 +25,7 @@ use crate::spec::{KubeClusterSpec, NodeSpec, Workload};
 pub use admission::EvictionWebhook;
 pub use budgets::BudgetId;
 pub use machines::MachineTables;
-pub use nodes::{Node, TO_BE_DELETED};
+pub use nodes::{CORDONED, Node, TO_BE_DELETED};
 pub use pods::Pod;
 use selection::Selections;
 use zonefall_network::Network;

@@ -210,8 +210,11 @@ impl Question<'_> {
             }
             Constraint::Stock => {
                 let stocks: BTreeSet<usize> = own.shares.iter().filter_map(|share| share.stock).collect();
-                let left = stocks.into_iter().map(|stock| own.stock[stock]).sum();
-                [own.taken(&machines, |_| true), left, own.taken(&more(), |_| true)]
+                let left = stocks.iter().map(|stock| own.stock[*stock]).sum();
+                // Where too few are left to roll what is there, rolling takes what is left.
+                let taken = stocks.iter().map(|stock| own.taken(&machines, |other| other == *stock).min(own.stock[*stock]));
+                let (used, all) = (taken.sum::<u64>(), |machines: &[u64]| own.taken(machines, |_| true));
+                [used, left, used + all(&more()) - all(&machines)]
             }
             Constraint::Maximum => [sum(&machines), counted.iter().map(|s| own.shares[*s].maximum).sum(), sum(&more())],
             Constraint::Cpu => amounts(0),
@@ -280,6 +283,9 @@ fn nodes_of_seed(raw: &RawScenario, scenario: &Scenario, id: SeedId) -> Vec<Pool
         // No fewer than without the loss of a zone, and together no fewer than for each kind.
         let needed = |loses_zone, least: &Needed| {
             let count = |shoots: &Shoots, least: &[Option<u32>]| {
+                if shoots.iter().all(|(_, count)| *count == 0) {
+                    return Some(0);
+                }
                 let least = least.iter().flatten().copied().max().unwrap_or(0);
                 machines_for(&ground, pool, (shoots, loses_zone), least.into())
             };

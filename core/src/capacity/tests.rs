@@ -171,6 +171,11 @@ fn by_stock() {
     assert_eq!(told(&of(&plan, FailureTolerance::None).all_zones), (6, Some(Constraint::Surge), [4, 4, 5]));
     let plan = planned(&changed(slots(), &[&changes[..2], &[(&format!("{POOL}/rollout/max_surge"), json!(0))]].concat()));
     assert_eq!(told(&of(&plan, FailureTolerance::None).all_zones), (7, Some(Constraint::Stock), [4, 4, 5]));
+    // Nothing is left, not even for rolling: a machine more is one from the stock.
+    let nothing =
+        [("/cloud", json!({"stock": [{"machine": "m", "zone": "a", "count": 0}]})), changes[1].clone(), changes[2].clone()];
+    let plan = planned(&changed(slots(), &nothing));
+    assert_eq!(told(&of(&plan, FailureTolerance::None).all_zones), (3, Some(Constraint::Stock), [0, 0, 1]));
 }
 
 /// The seed takes five shoots, of which it hosts two: three more, however much room there is.
@@ -333,6 +338,21 @@ fn seeds_for_all_are_at_most_those_for_each() {
     let changes = [("/seeds/0/allocatable_shoots", json!(2)), ("/capacity/demand", json!({"none": 2, "node": 1, "zone": 1}))];
     let Needed { none, node, zone, together } = planned(&changed(world(), &changes)).needed;
     assert_eq!((none, node, zone, together), (Some(1), Some(1), Some(1), Some(3)));
+}
+
+/// Shoots of one kind alone are wanted, which the seed cannot host: no machine is needed for the others, not even for the seed's own pods.
+#[test]
+fn no_machine_is_needed_together_where_none_is_needed_of_each() {
+    let changes = [
+        ("/seeds/0/zones", json!(["a"])),
+        ("/seeds/0/system/components", json!([{"name": "own", "kind": "deployment", "cpu": 1, "memory": "1GiB"}])),
+        ("/capacity/demand", json!({"zone": 1})),
+    ];
+    let text = changed(world(), &changes).to_string();
+    let scenario = Scenario::from_json(&text).unwrap_or_else(|errors| panic!("{errors}"));
+    let raw = RawScenario::from_json(&text).expect("it is valid");
+    let Needed { none, node, zone, together } = plan_nodes(&raw, &scenario).expect("it has a seed").pools[0].needed;
+    assert_eq!([none, node, zone, together], [Some(0), Some(0), None, Some(0)]);
 }
 
 /// A pool with a taint that nothing tolerates, beside one with room for all.

@@ -1,6 +1,5 @@
 //! What broke, from when to when.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Observer;
@@ -9,6 +8,17 @@ use crate::kernel::time::Time;
 use crate::record::Record;
 use crate::report::{FaultReport, seconds};
 use crate::scenario::{ActiveFault, Hit, Impact, Scenario};
+
+/// A time in which a zone had lost its power, or was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecoveredZone {
+    /// The zone.
+    pub zone: ZoneId,
+    /// From when.
+    pub from: Time,
+    /// To when.
+    pub to: Time,
+}
 
 /// Collects faults.
 #[derive(Clone, Debug)]
@@ -31,15 +41,17 @@ impl Faults {
         self.open.iter().map(|&i| &self.all[i].0).find(|f| f.id == id)
     }
 
-    /// The zones that had lost their power, or were cut off, and have recovered.
-    pub fn zones_recovered(&self) -> Vec<ZoneId> {
-        let zones = |over: bool| {
-            let faults = self.all.iter().filter(move |(_, to)| to.is_some() == over).map(|(active, _)| active.fault.kind());
-            let lost = faults.filter(|fault| matches!(fault.impact(), Impact::Stops | Impact::Cuts));
+    /// The zones that had lost their power, or were cut off, and have recovered: from when to when.
+    pub fn zones_recovered(&self) -> Vec<RecoveredZone> {
+        let lost = || {
+            let faults = self.all.iter().map(|(active, to)| (active.fault.kind(), active.from, *to));
+            let lost = faults.filter(|(fault, ..)| matches!(fault.impact(), Impact::Stops | Impact::Cuts));
             let zone = |hit| if let Hit::Zone(zone) = hit { Some(zone.named()) } else { None };
-            lost.flat_map(|fault| fault.hits().into_iter().filter_map(zone)).collect::<BTreeSet<ZoneId>>()
+            lost.flat_map(move |(fault, from, to)| fault.hits().into_iter().filter_map(zone).map(move |zone| (zone, from, to)))
         };
-        zones(true).difference(&zones(false)).copied().collect()
+        let is_lost = |zone| lost().any(|(other, _, to)| other == zone && to.is_none());
+        let recovered = lost().filter_map(|(zone, from, to)| Some(RecoveredZone { zone, from, to: to? }));
+        recovered.filter(|recovered| !is_lost(recovered.zone)).collect()
     }
 
     /// All faults, `now` being the end of those under way.

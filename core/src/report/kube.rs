@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::{MachineReport, NodeReport};
 use crate::scenario::kube::gardener::FailureTolerance;
 use crate::scenario::text;
 
@@ -53,42 +54,6 @@ pub enum PodPhase {
     Running,
     /// It is to end.
     Terminating,
-}
-
-/// A node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodeReport {
-    /// The cluster it belongs to.
-    pub cluster: String,
-    /// Its name.
-    pub name: String,
-    /// Its zone.
-    pub zone: String,
-    /// Its condition `Ready`: `True`, or `Unknown` where its kubelet is silent.
-    pub ready: String,
-    /// Its taints, as `key=value:effect`.
-    pub taints: Vec<String>,
-    /// The machine behind it; null: it has none.
-    pub machine: Option<String>,
-}
-
-/// A machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MachineReport {
-    /// The cluster it belongs to.
-    pub cluster: String,
-    /// Its name.
-    pub name: String,
-    /// Its machine deployment.
-    pub deployment: String,
-    /// Its zone.
-    pub zone: String,
-    /// `Pending`, `Running`, `Unknown`, `Failed`, `Terminating` or `CrashLoopBackOff`.
-    pub phase: String,
-    /// How old it is, in seconds, counted from the start of the run for those that were there.
-    pub age_s: f64,
-    /// Its node; null: none has joined.
-    pub node: Option<String>,
 }
 
 /// How everything stood at one of the scenario's `observe_at`.

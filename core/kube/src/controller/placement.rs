@@ -15,7 +15,7 @@ use crate::rule::volume_zone::{Claim, Class, Volume};
 use crate::rule::{taints, volume_zone};
 use crate::spec::controllers::DefaultSpreading;
 use crate::spec::{Kind, KubeClusterSpec, Resources, VolumeTemplate, Workload};
-use crate::store::{Node, Pod as PodObject, Store};
+use crate::store::{CORDONED, Node, Pod as PodObject, Store};
 use zonefall_kernel::rng::Draw;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
 
@@ -232,6 +232,9 @@ impl<'a> Alone<'a> {
         let volumes = node.with_volume as usize + assumed_volumes;
         let requested = node.requested.plus(&workload.requests).plus(&more);
         let reason = match () {
+            () if node.taints.contains(&CORDONED) && taints::forbidding(&[CORDONED], &workload.tolerations).is_some() => {
+                Reason::Unschedulable
+            }
             () if taints::forbidding(&node.taints, &workload.tolerations).is_some() => Reason::Taints,
             () if !workload.affinity.admits(&node.labels) => Reason::NodeAffinity,
             () if !requested.fits(&node.allocatable) => return Refusal::of_resources(&requested, &node.allocatable),

@@ -45,7 +45,9 @@ pub fn may_help(change: &Change, refused: Reasons, workload: &Workload, spec: &K
             freed || (refused.has(Reason::Resources) && fits()) || is_company(refused, workload, other(name.workload))
         }
         // A domain whose nodes it does not tolerate may count no more.
-        Change::Taints(_) => refused.has(Reason::Taints) || refused.has(Reason::Spread),
+        Change::Taints(_) => {
+            [Reason::Unschedulable, Reason::Taints, Reason::Spread].into_iter().any(|reason| refused.has(reason))
+        }
         Change::Registered(_) | Change::Template(_) => true,
         // With their node its pods are where nobody counts them.
         Change::Unregistered(_) => [Reason::Spread, Reason::PodAffinity, Reason::PodAntiAffinity, Reason::ExistingAntiAffinity]

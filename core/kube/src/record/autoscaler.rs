@@ -145,6 +145,8 @@ pub enum ScaleDownVerdict {
     NotEmpty,
     /// It was to be deleted by another process of the autoscaler (`CleanAllToBeDeleted`).
     NewLeader,
+    /// The machines of its group are being rolled out: it says for as long that it stays.
+    RollOut,
 }
 
 traced! {
@@ -165,6 +167,7 @@ traced! {
         NotGone = 13,
         NotEmpty = 14,
         NewLeader = 15,
+        RollOut = 16,
     }
 }
 
@@ -187,6 +190,7 @@ impl ScaleDownVerdict {
             Self::NotEvicted => "a pod could not be evicted in time",
             Self::NotGone => "an evicted pod had not ended in time",
             Self::NotEmpty => "pods were bound to it meanwhile",
+            Self::RollOut => "annotated scale-down-disabled during the roll-out of its machines",
             Self::NewLeader => "another process of the cluster autoscaler leads",
         }
     }

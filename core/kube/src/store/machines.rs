@@ -129,6 +129,12 @@ impl MachineTables {
         &self.deployments[deployment].sets
     }
 
+    /// Whether all machines of a machine deployment are of its current template: no roll-out is under way.
+    pub fn is_rolled_out(&self, deployment: MachineDeploymentId) -> bool {
+        let [current] = self.sets(deployment) else { return false };
+        self.of(deployment).all(|(_, machine)| machine.name.template == current.template)
+    }
+
     /// So many machines are wanted of each of these. Old ones that are to have none are forgotten: their last machines are on their way
     /// out.
     pub fn scale_sets(&mut self, deployment: MachineDeploymentId, sizes: &[u32]) {

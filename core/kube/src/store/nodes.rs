@@ -44,6 +44,9 @@ pub struct Node {
 /// What the cluster autoscaler taints nodes with that it is about to delete.
 pub const TO_BE_DELETED: Taint = Taint { key: Symbol::TO_BE_DELETED, value: None, effect: Effect::NoSchedule };
 
+/// What nodes are tainted with that take no more pods.
+pub const CORDONED: Taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
+
 fn unreachable(effect: Effect) -> Taint {
     Taint { key: Symbol::UNREACHABLE, value: None, effect }
 }
@@ -143,8 +146,7 @@ impl Store {
 
     /// A node takes no more pods; nothing if that is so.
     pub fn cordon(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
-        let taint = Taint { key: Symbol::UNSCHEDULABLE, value: None, effect: Effect::NoSchedule };
-        if let Some(name) = self.set_taint(key, taint, true) {
+        if let Some(name) = self.set_taint(key, CORDONED, true) {
             ctx.record(KubeRecord::Node(name, NodeFact::Cordoned));
         }
     }

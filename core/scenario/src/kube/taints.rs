@@ -59,3 +59,9 @@ impl Toleration {
         value && self.key.is_none_or(|key| key == taint.key) && self.effect.is_none_or(|effect| effect == taint.effect)
     }
 }
+
+/// Whether pods with these tolerations may be placed on a node with these taints.
+pub(crate) fn are_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    let mut repelling = taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
+    repelling.all(|taint| tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+}

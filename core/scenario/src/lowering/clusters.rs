@@ -6,7 +6,7 @@ use super::{CheckCtx, Names};
 use crate::ids::{NodeId, NodeKey, TiVec, ZoneId};
 use crate::kube::gardener::Seed;
 use crate::kube::labels::{Symbol, WELL_KNOWN};
-use crate::kube::taints::Effect;
+use crate::kube::taints::are_tolerated;
 use crate::kube::{Image, KubeClusterSpec, NodeSpec, Resources, Workload};
 use crate::source::Input;
 
@@ -95,9 +95,7 @@ impl ClusterDraft {
 
     /// Whether a pod of the workload may be on a node by its taints.
     pub(crate) fn tolerates(&self, workload: &Workload, node: NodeKey) -> bool {
-        let taints = &self.cluster.nodes[node].template.taints;
-        let mut repelling = taints.iter().filter(|taint| taint.effect != Effect::PreferNoSchedule);
-        repelling.all(|taint| workload.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
+        are_tolerated(&self.cluster.nodes[node].template.taints, &workload.tolerations)
     }
 
     /// Whether there is room for a pod of the workload on a node.

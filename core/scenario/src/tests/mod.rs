@@ -16,6 +16,7 @@ mod published;
 mod rollouts;
 mod routing;
 mod usage;
+mod void_fields;
 mod volumes;
 
 use std::collections::BTreeSet;

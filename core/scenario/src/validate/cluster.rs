@@ -8,6 +8,7 @@ use super::labels::{NAMESPACE, selected};
 use super::rollout;
 use super::suitable;
 use super::usage;
+use super::void_fields;
 use super::void_rollouts;
 use super::volume;
 use super::workload::{WorkloadContext, planned};
@@ -121,6 +122,7 @@ pub(super) fn validate(
         if valid {
             rollout::zone_aware(ctx, lowering, s, &path, cluster);
             warn_of_the_unused(ctx, &path, cluster, &lowering.clusters[s]);
+            void_fields::warn(ctx, &path, cluster, &lowering.clusters[s]);
         }
     }
     names

@@ -2,7 +2,9 @@
 
 use super::etcd::{DRUID_QUOTA, EtcdPlacement, ManagedEtcd};
 use super::labels::{labels, reserved};
+use super::rollout;
 use super::usage::behind_cluster;
+use super::void_fields;
 use crate::error::quote;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeId, TiVec, ZoneId};
 use crate::kube::gardener::{Pool, Seed, ZoneTolerance};
@@ -81,6 +83,7 @@ pub(super) fn seeds(
             continue;
         }
         lowering.mark(ctx, &path, &seed.mark);
+        void_fields::pools(ctx, &path, &seed.pools, None);
         if let Some(delay) = seed.api_servers.shutdown_delay {
             let expected = "no delay: its API servers run on hosts, where nothing asks them to stop";
             ctx.error(&format!("{path}.api_servers.shutdown_delay"), quoted(delay), expected);
@@ -263,6 +266,7 @@ impl Builder<'_, '_> {
             for (t, taint) in pool.taints.iter().enumerate() {
                 self.lowering.mark(self.ctx, &format!("{path}.taints[{t}]"), &taint.mark);
             }
+            rollout::of_pool(self.ctx, &format!("{path}.rollout.max_unavailable"), pool.rollout);
             if pool.minimum > pool.maximum {
                 let expected = format!("at most `maximum`, {}", pool.maximum);
                 self.ctx.error(&format!("{path}.minimum"), pool.minimum.to_string(), expected);

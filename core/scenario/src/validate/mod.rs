@@ -31,6 +31,7 @@ mod suitable;
 mod topology;
 mod usage;
 mod void_faults;
+mod void_fields;
 mod void_rollouts;
 mod volume;
 mod workload;

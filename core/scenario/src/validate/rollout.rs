@@ -11,7 +11,7 @@ use crate::kube::zone_aware::{
 use crate::kube::{Kind, Workload};
 use crate::lowering::{CheckCtx, ClusterDrafts, Names, quoted};
 use crate::raw::{
-    RawAlarm, RawAutomaticRollback, RawCluster, RawComponent, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget,
+    RawAlarm, RawAutomaticRollback, RawCluster, RawComponent, RawRollout, RawUpdate, RawZoneAwareUpdate, RawZoneDisruptionBudget,
 };
 use crate::units::int_or_percent::IntOrPercent;
 use zonefall_kernel::time::{Duration, Time};
@@ -27,10 +27,10 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
     if let Some(none) = max_unavailable.filter(|most| most.is_zero()) {
         ctx.error(&format!("{path}.update.max_unavailable"), show(&serde_json::json!(none)), "at least 1: the API rejects 0");
     }
-    whole(ctx, &format!("{path}.rollout.max_unavailable"), raw.rollout.map(|rollout| rollout.max_unavailable));
-    if raw.rollout.is_some_and(|rollout| rollout.max_surge.is_zero() && rollout.max_unavailable.is_zero()) {
-        let expected = "more than 0 where `max_surge` is 0: the API rejects it, because no pod could be replaced";
-        ctx.error(&format!("{path}.rollout.max_unavailable"), "0 of both", expected);
+    if let Some(rollout) = raw.rollout {
+        let path = format!("{path}.rollout.max_unavailable");
+        replaces_some(ctx, &path, rollout, "no pod could be replaced");
+        whole(ctx, &path, Some(rollout.max_unavailable));
     }
     let rolling = UpdateStrategy::RollingUpdate(RollingUpdate { partition, max_unavailable });
     let strategy = if on_delete { UpdateStrategy::OnDelete } else { rolling };
@@ -68,6 +68,20 @@ pub(super) fn update(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawComponent) -> 
         progress_deadline: raw.progress_deadline.map(|span| span.0),
         quorum,
         revisions: raw.revisions.iter().map(revision).collect(),
+    }
+}
+
+/// Reports roll-outs of a pool's machines that Gardener's API rejects (`pkg/apis/core/validation/shoot.go`, `ValidateWorker`).
+pub(super) fn of_pool(ctx: &mut CheckCtx<'_>, path: &str, rollout: RawRollout) {
+    replaces_some(ctx, path, rollout, "no machine could be replaced");
+    whole(ctx, path, Some(rollout.max_unavailable));
+}
+
+/// Reports a roll-out that may have neither more than are wanted nor fewer.
+fn replaces_some(ctx: &mut CheckCtx<'_>, path: &str, rollout: RawRollout, otherwise: &str) {
+    if rollout.max_surge.is_zero() && rollout.max_unavailable.is_zero() {
+        let expected = format!("more than 0 where `max_surge` is 0: the API rejects it, because {otherwise}");
+        ctx.error(path, "0 of both", expected);
     }
 }
 

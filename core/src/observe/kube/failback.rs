@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{MachineDeploymentId, WorkloadId, ZoneId};
 use crate::kube::cluster::KubeCluster;
+use crate::kube::machine::{Machine, Phase};
 use crate::kube::name::PodName;
 use crate::kube::record::{Ready, Reason};
 use crate::kube::rule::labels::Symbol;
@@ -15,6 +16,7 @@ use crate::kube::rule::taints::Effect;
 use crate::kube::spec::placement::Constraint;
 use crate::kube::spec::{Kind, KubeClusterSpec, Workload};
 use crate::kube::store::{Node, Pod, Store};
+use crate::observe::faults::RecoveredZone;
 use crate::report::{DeadlockReport, FailbackReport};
 use crate::scenario::Scenario;
 
@@ -30,7 +32,7 @@ enum Apart {
 pub fn failback<'a>(
     clusters: impl Iterator<Item = &'a KubeCluster>,
     scenario: &Scenario,
-    back: &[ZoneId],
+    back: &[RecoveredZone],
 ) -> Vec<FailbackReport> {
     let mut all = Vec::new();
     for (cluster, spec) in clusters.zip(&scenario.kube.clusters) {
@@ -44,7 +46,7 @@ struct Reporter<'a> {
 }
 
 impl Reporter<'_> {
-    fn report(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[ZoneId], all: &mut Vec<FailbackReport>) {
+    fn report(&self, spec: &KubeClusterSpec, scenario: &Scenario, back: &[RecoveredZone], all: &mut Vec<FailbackReport>) {
         let name = |zone: ZoneId| scenario.zones[zone].name.clone();
         let row = |namespace: &str, component: &str, zones: &BTreeMap<ZoneId, u32>, skew: u32, remedy: String| FailbackReport {
             cluster: spec.name.clone(),
@@ -60,7 +62,7 @@ impl Reporter<'_> {
             let zones = self.zones(id, workload);
             let (most, least) = (zones.values().max().copied().unwrap_or(0), zones.values().min().copied().unwrap_or(0));
             let fair = u32::from(!self.store.desired(id).is_multiple_of(zones.len().max(1) as u32));
-            let is_short = |zone: &ZoneId| zones.get(zone) == Some(&least);
+            let is_short = |back: &RecoveredZone| zones.get(&back.zone) == Some(&least);
             if let Some(deadlock) = self.deadlock(id, name, spec) {
                 let row = row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, deadlock.remedy());
                 all.push(FailbackReport { deadlock: Some(deadlock), ..row });
@@ -72,18 +74,38 @@ impl Reporter<'_> {
                 all.push(row(scenario.kube.word(workload.namespace), &workload.name, &zones, most - least, remedy));
             }
         }
-        let at_start = |deployment: MachineDeploymentId| {
-            let machines = spec.nodes.iter().filter_map(|node| node.machine);
-            machines.filter(|machine| machine.deployment == deployment).count() as u32
-        };
-        for (deployment, spec) in spec.machine_deployments.iter_enumerated() {
-            let machines = self.store.machines.of(deployment).count() as u32;
-            let more = machines.saturating_sub(at_start(deployment));
-            if more > 0 && !back.is_empty() && !back.contains(&spec.zone) {
+        for (deployment, group) in spec.machine_deployments.iter_enumerated() {
+            let more = self.replacements(deployment, spec, back);
+            if more > 0 {
                 let remedy = format!("drain {more} of its nodes and scale it down: they replaced nodes of the failed zone");
-                all.push(row("", &spec.name, &BTreeMap::from([(spec.zone, machines)]), more, remedy));
+                let machines = BTreeMap::from([(group.zone, self.machines(deployment).count() as u32)]);
+                all.push(row("", &group.name, &machines, more, remedy));
             }
         }
+    }
+
+    /// Machines that nobody has given up.
+    fn machines(&self, deployment: MachineDeploymentId) -> impl Iterator<Item = &Machine> {
+        let machines = self.store.machines.of(deployment).map(|(_, machine)| machine);
+        machines.filter(|machine| !matches!(machine.phase, Phase::Failed | Phase::Terminating))
+    }
+
+    /// Machines of a machine deployment that were created while another zone of its pool had failed, as far as it has more of them than
+    /// at the start, and than some other zone of the pool has now. (What a roll-out has beyond those wanted does not count.)
+    fn replacements(&self, deployment: MachineDeploymentId, spec: &KubeClusterSpec, back: &[RecoveredZone]) -> u32 {
+        let count = |id| self.store.machines.desired(id).min(self.machines(id).count() as u32);
+        let machines = spec.nodes.iter().filter_map(|node| node.machine);
+        let at_start = machines.filter(|machine| machine.deployment == deployment).count() as u32;
+        let (place, zones) = spec.machine_deployments[deployment].pool.zone;
+        let first = usize::from(deployment) - place as usize;
+        let others = || (first..first + zones as usize).map(MachineDeploymentId::from).filter(|other| *other != deployment);
+        let failed = |zone: ZoneId| others().any(|other| spec.machine_deployments[other].zone == zone);
+        let created = |zone: &RecoveredZone| {
+            self.machines(deployment).filter(|machine| (zone.from..=zone.to).contains(&machine.created)).count() as u32
+        };
+        let replaced = back.iter().filter(|recovered| failed(recovered.zone)).map(created).max().unwrap_or(0);
+        let level = others().map(count).min().unwrap_or(0).max(at_start);
+        replaced.min(count(deployment).saturating_sub(level))
     }
 
     /// Pods that find no node though there are nodes where their volumes are: those that they must share a zone with are elsewhere. (Of

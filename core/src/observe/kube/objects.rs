@@ -85,6 +85,7 @@ impl Reporter<'_> {
     fn machine(&self, machine: &Machine, now: Time, spec: &KubeClusterSpec, scenario: &Scenario) -> MachineReport {
         let deployment = &spec.machine_deployments[machine.name.deployment];
         let node = machine.node().and_then(|key| self.store.get_node(key));
+        let current = self.store.machines.sets(machine.name.deployment).last();
         MachineReport {
             cluster: spec.name.clone(),
             name: machine.name.text(spec),
@@ -93,6 +94,8 @@ impl Reporter<'_> {
             phase: format!("{:?}", machine.phase),
             age_s: length(now.since(machine.created)),
             node: node.map(|node| node_name(node.name, spec, scenario)),
+            outdated: current.is_some_and(|current| current.template != machine.name.template),
+            out_of_stock: machine.exhausted,
         }
     }
 }

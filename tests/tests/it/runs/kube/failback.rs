@@ -84,6 +84,35 @@ fn machines_stay() {
     assert!(machines.len() == 1 && machines[0].skew == 1 && machines[0].per_zone.values().sum::<u32>() == 2, "{rows:?}");
 }
 
+/// A pool of three nodes whose workload grows to nine pods, a node each, before `zb` has no power for a time: rows of machine deployments.
+fn grown(start: u32, lasts: &str) -> Vec<FailbackReport> {
+    let components = ["kube_controller_manager", "kube_scheduler", "machine_controller_manager", "cluster_autoscaler"];
+    let file = json!({
+        "name": "grown", "duration": "4h",
+        "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc"]}]},
+        "clusters": [{
+            "name": "c", "zones": ["za", "zb", "zc"], "control_plane": {"zones": ["za"], "replicas": 1}, "control_plane_nodes": false,
+            "components": components,
+            "pools": [{"name": "p", "minimum": 0, "maximum": 18, "start": start}],
+            "workloads": [{"name": "w", "kind": "deployment", "replicas": start, "cpu": 6, "memory": "1GiB"}],
+            "controllers": {"cluster_autoscaler": {"sizing": "lax_greedy"}},
+        }],
+        "operations": [{"at": "10m", "scale_workload": {"cluster": "c", "workload": "w", "replicas": 9}}],
+        "faults": [{"at": "2h", "for": lasts, "kind": "zone_power", "zone": "zb"}],
+    });
+    let scenario = Arc::new(Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}")));
+    let report = run::run_checked(&scenario, 1, Options::default(), &mut |_, _| {});
+    report.failback.into_iter().filter(|row| row.namespace.is_empty()).collect()
+}
+
+#[test]
+fn machines_of_a_cluster_that_had_grown_before_replaced_nobody() {
+    assert_eq!(grown(3, "30s"), []);
+    assert_eq!(grown(0, "30s"), [], "nor of one that began without nodes");
+    let rows = grown(3, "1h");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.skew <= 3 && row.component != "c-p-z2"), "{rows:?}");
+}
+
 /// A shoot in one of three zones: its API server goes elsewhere, and what is pinned to it can no longer go where its volume is.
 #[test]
 fn a_pod_waits_for_a_zone_that_others_have_left() {

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::autoscaling::scaled;
+use super::maintenance::asked;
 use super::node_groups::pool_over;
 use super::scale_down::{options, quarters, scale, small};
-use super::world::{KUBE_CLUSTER, Seen, broken, cut_zone, run, run_as, secs, workload};
-use zonefall_core::ids::{WorkloadId, ZoneId};
+use super::world::{KUBE_CLUSTER, Seen, at, broken, cut_zone, run, run_as, secs, workload};
+use zonefall_core::ids::{MachineDeploymentId, NodeKey, WorkloadId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::NodeName;
-use zonefall_core::kube::record::{KubeRecord, NodeFact, PodFact, ScaleDownVerdict};
+use zonefall_core::kube::record::{KubeRecord, MachineFact, NodeFact, PodFact, ScaleDownVerdict};
 use zonefall_core::kube::spec::autoscaler::{ClusterAutoscaler, Drainability, PodOwner, ScaleDownOptions};
 use zonefall_core::kube::spec::{Budget, int_or_percent::IntOrPercent};
-use zonefall_core::kube::spec::{BudgetLimit, PodSelector, Resources, UnhealthyPods, Workload};
+use zonefall_core::kube::spec::{BudgetLimit, PodSelector, Resources, Task, UnhealthyPods, Workload};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Stepping;
 
@@ -146,6 +147,27 @@ fn nodes_of_a_pool_that_is_annotated_stay_and_so_do_those_of_a_group_at_its_mini
     let requests = Resources { cpu_milli: 4_000, memory: 1 << 30, pods: 1 };
     scenario.kube.clusters[KUBE_CLUSTER].workloads[WorkloadId(0)].requests = requests;
     assert_eq!(self::found(&run(&scenario, 1)), [ScaleDownVerdict::NotUnderutilized; 3]);
+}
+
+/// Six nodes with one pod, which a budget keeps from being evicted: the drain of its node takes its 2 h, and the others are idle for as long.
+#[test]
+fn no_node_goes_while_the_machines_of_its_group_are_rolled_out() {
+    let mut scenario = asked(pool_over(&[6], (0, 12), 1, options()), 300, Task::RollMachines(MachineDeploymentId(0)));
+    let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
+    cluster.workloads[WorkloadId(0)] = small(1, Some(0));
+    scenario.duration = secs(5 * 3_600);
+    let options = scale_down(&mut scenario);
+    (options.unneeded_time.0, options.delay_after_add.0) = (secs(600), secs(0));
+    let seen = run(&scenario, 1);
+    let old = scenario.kube.clusters[KUBE_CLUSTER].nodes[NodeKey(0)].machine.expect("all are machines").template;
+    let machines = seen.machines().into_iter();
+    let gone = machines.filter(|(_, machine, fact)| machine.template == old && *fact == MachineFact::Removed);
+    let rolled: Vec<Time> = gone.map(|(when, ..)| when).collect();
+    assert_eq!(rolled.len(), 6);
+    let (last, first) = (rolled[5], scaled(&seen)[0].0);
+    assert!(last > at(300 + 7_200) && first >= last + secs(600), "rolled at {last:?}, then unneeded for 10 min: {first:?}");
+    let stay = |record: &KubeRecord| matches!(record, KubeRecord::Node(_, NodeFact::ScaleDown(ScaleDownVerdict::RollOut)));
+    assert!(seen.0.iter().any(|(when, record)| *when < at(330) && stay(record)), "scans say why");
 }
 
 #[test]

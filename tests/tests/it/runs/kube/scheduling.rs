@@ -11,6 +11,7 @@ use zonefall_core::kube::record::{PodFact, Reason};
 use zonefall_core::kube::rule::labels::{Condition, NodeAffinity, Requirement, Symbol};
 use zonefall_core::kube::rule::taints::{Effect, Taint};
 use zonefall_core::kube::spec::Resources;
+use zonefall_core::kube::store::CORDONED;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::simulate;
 
@@ -79,10 +80,12 @@ fn what_keeps_a_pod_away() {
     let taint = Taint { key: Symbol(500), value: None, effect: Effect::NoSchedule };
     let elsewhere = NodeAffinity(vec![vec![Requirement { key: Symbol(501), is: Condition::Exists }]]);
     let large = Resources { cpu_milli: 8_001, memory: 1, pods: 1 };
-    for expected in [Reason::Taints, Reason::NodeAffinity, Reason::Resources] {
+    for expected in [Reason::Unschedulable, Reason::Taints, Reason::NodeAffinity, Reason::Resources] {
         let mut scenario = with(world(&[1, 1, 1]), workload("web", 0, 1));
         let cluster = &mut scenario.kube.clusters[KUBE_CLUSTER];
         match expected {
+            // Whatever else a cordoned node is tainted with.
+            Reason::Unschedulable => cluster.nodes.iter_mut().for_each(|node| node.template.taints.extend([taint, CORDONED])),
             Reason::Taints => cluster.nodes.iter_mut().for_each(|node| node.template.taints.push(taint)),
             Reason::NodeAffinity => cluster.workloads[WorkloadId(0)].affinity = elsewhere.clone(),
             _ => cluster.workloads[WorkloadId(0)].requests = large,
