@@ -1,6 +1,6 @@
 //! The Kubernetes part of the table: what was lost, how it recovered, and the objects at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use zonefall_core::report::{
     AccessReport, ApiOutageReport, ApiReport, BudgetReport, ComponentReport, DiskReport, DrainReport, FailbackReport,
@@ -11,7 +11,7 @@ use zonefall_core::scenario::text::{self, clock};
 
 use crate::machines::{forced, kept_nodes, machines, node_pools, nodes};
 use crate::output::HEAD;
-use crate::page::Page;
+use crate::page::{Page, table, table_of_clusters};
 
 /// The tables about Kubernetes; none for a scenario without it.
 pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
@@ -50,10 +50,6 @@ pub(crate) fn parts(report: &Report, page: &Page) -> Vec<String> {
 pub(crate) fn pending_control_planes(pending: Option<&PendingReport>, page: &Page) -> Option<String> {
     let rows: Vec<_> = pending?.rows().into_iter().map(Vec::from).collect();
     (!rows.is_empty()).then(|| format!("{HEAD}Pending control planes{HEAD:#}\n{}", page.table(&PendingReport::HEADS, rows, &[])))
-}
-
-pub(crate) fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
-    if rows.is_empty() { String::new() } else { page.table(&head, rows, numbers) }
 }
 
 /// APIs that were unavailable, or whose controllers were inactive, for a time.
@@ -103,26 +99,6 @@ fn api_outages(report: &Report, page: &Page) -> String {
     };
     let rows = report.api.iter().flat_map(of_api).collect();
     table(page, ["from", "for", "cluster", "requests", "root cause"], rows, &[0, 1])
-}
-
-/// A table whose first column, the cluster that each row is about, is left out where there is only one: shoots' control planes are told by
-/// their namespaces.
-pub(crate) fn table_of_clusters<const N: usize>(
-    report: &Report,
-    page: &Page,
-    head: [&str; N],
-    mut rows: Vec<Vec<String>>,
-    numbers: &[usize],
-) -> String {
-    let of_nodes = report.nodes.iter().map(|node| &*node.cluster);
-    let clusters: BTreeSet<&str> = of_nodes.chain(rows.iter().map(|row| &*row[0])).collect();
-    if clusters.len() > 1 || rows.is_empty() {
-        return table(page, head, rows, numbers);
-    }
-    for row in &mut rows {
-        row.remove(0);
-    }
-    page.table(&head[1..], rows, &numbers.iter().map(|number| number - 1).collect::<Vec<_>>())
 }
 
 fn components(report: &Report, page: &Page) -> String {

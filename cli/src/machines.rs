@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use zonefall_core::report::{KeptNodeReport, MachineReport, NodePoolReport, NodeReport, RecoveryReport, Report};
 use zonefall_core::scenario::text;
 
-use crate::kube::{table, table_of_clusters};
-use crate::page::Page;
+use crate::page::{Page, table, table_of_clusters};
 
 /// Pools whose node groups the autoscaler sizes: how each stands, and how far it was beyond its maximum.
 pub(crate) fn node_pools(report: &Report, page: &Page) -> String {

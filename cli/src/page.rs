@@ -3,8 +3,11 @@
 //! Numbers and names stay on their line; what is prose (the last column of a table, a sentence) is wrapped where a terminal is narrow.
 //! Where there is no terminal, tables are as wide as they like: programs and pagers want whole lines.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use textwrap::core::display_width;
+use zonefall_core::report::Report;
 
 use crate::output::DIM;
 
@@ -110,6 +113,31 @@ fn grid(head: &[&str], rows: &[Vec<String>], right: &[usize], gap: usize, last: 
         text.push_str(&format!("  {}\n", line.trim_end()));
     }
     text
+}
+
+/// A table that is left out where it has no rows.
+pub(crate) fn table<const N: usize>(page: &Page, head: [&str; N], rows: Vec<Vec<String>>, numbers: &[usize]) -> String {
+    if rows.is_empty() { String::new() } else { page.table(&head, rows, numbers) }
+}
+
+/// A table whose first column, the cluster that each row is about, is left out where there is only one: shoots' control planes are told by
+/// their namespaces.
+pub(crate) fn table_of_clusters<const N: usize>(
+    report: &Report,
+    page: &Page,
+    head: [&str; N],
+    mut rows: Vec<Vec<String>>,
+    numbers: &[usize],
+) -> String {
+    let of_nodes = report.nodes.iter().map(|node| &*node.cluster);
+    let clusters: BTreeSet<&str> = of_nodes.chain(rows.iter().map(|row| &*row[0])).collect();
+    if clusters.len() > 1 || rows.is_empty() {
+        return table(page, head, rows, numbers);
+    }
+    for row in &mut rows {
+        row.remove(0);
+    }
+    page.table(&head[1..], rows, &numbers.iter().map(|number| number - 1).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

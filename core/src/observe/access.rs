@@ -1,6 +1,6 @@
 //! Outages of an API as its clients see them: a client without an open connection to an API server that answers, for how long, and why.
 
-pub mod cause;
+mod cause;
 mod concerns;
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,7 @@ use crate::rollout::record::RolloutRecord;
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
+pub use balancers::queue;
 use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zonefall_kernel::time::Duration;
 
+use super::KubeClusterSpec;
 use crate::units::{Probability, Size, Span};
 
 /// How the limits of a pool's node groups come about (GEP-24, section 3).
@@ -203,6 +204,13 @@ impl ClusterAutoscaler {
             matching.map(|(priority, _)| *priority).max()
         };
         groups.map(of).collect()
+    }
+}
+
+impl KubeClusterSpec {
+    /// How the autoscaler sizes node groups.
+    pub fn sizing(&self) -> Sizing {
+        self.controllers.cluster_autoscaler.as_ref().map_or(Sizing::Static, |options| options.sizing)
     }
 }
 

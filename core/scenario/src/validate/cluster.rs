@@ -6,7 +6,6 @@ use super::etcd::ETCD_QUOTA;
 use super::kube::{Builder, card, resources, usual_labels};
 use super::labels::{NAMESPACE, selected};
 use super::rollout;
-use super::suitable;
 use super::usage;
 use super::void_fields;
 use super::void_rollouts;
@@ -141,7 +140,7 @@ fn warn_of_the_unused(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, site
             void_rollouts::select_something(ctx, &path, &raw.clients, &traffic.clients, workloads, "nothing opens a connection");
         }
     }
-    let is_static = suitable::sizing(&site.cluster) == Sizing::Static;
+    let is_static = site.cluster.sizing() == Sizing::Static;
     for (k, (pool, draft)) in raw.pools.iter().zip(&site.seed.pools).enumerate() {
         if is_static && pool.maximum > 0 && pool.maximum < draft.zones {
             let expected = format!("at least {}, a node for each zone of the pool: some zones get none", draft.zones);

@@ -113,14 +113,9 @@ fn is_of_pool(node: &NodeSpec, pool: usize, site: &ClusterDraft) -> bool {
 fn may_grow(deployment: &MachineDeployment, cluster: &KubeClusterSpec) -> bool {
     let has = |component| cluster.components.contains(&component);
     // The other strategies lend nodes to groups that have no share of the maximum.
-    let maximum = if sizing(cluster) == Sizing::Static { deployment.maximum } else { deployment.pool.maximum };
+    let maximum = if cluster.sizing() == Sizing::Static { deployment.maximum } else { deployment.pool.maximum };
     let by_controllers = deployment.minimum > 0 || has(Component::Autoscaler) && maximum > 0;
     deployment.added || has(Component::MachineControllerManager) && by_controllers
-}
-
-/// How the autoscaler sizes node groups.
-pub(super) fn sizing(cluster: &KubeClusterSpec) -> Sizing {
-    cluster.controllers.cluster_autoscaler.as_ref().map_or(Sizing::Static, |options| options.sizing)
 }
 
 /// Whether a node that a machine deployment gets later suits, whose host name no file can know.

@@ -1,6 +1,5 @@
 //! Fields of a cluster that change nothing: what would read them is not there, or never comes to it.
 
-use super::suitable;
 use crate::error::quote;
 use crate::kube::autoscaler::{NodeCount, ScaleDownOptions, Sizing, group_pattern};
 use crate::kube::routing::TrafficPolicy;
@@ -36,7 +35,7 @@ pub(super) fn warn(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawCluster, site: &
     }
     let Some(options) = options else { return };
     let path = format!("{path}.cluster_autoscaler");
-    if suitable::sizing(cluster) == Sizing::Static && options.count != NodeCount::default() {
+    if cluster.sizing() == Sizing::Static && options.count != NodeCount::default() {
         let expected = "none with `sizing` static, which counts no nodes";
         ctx.warn(&format!("{path}.count"), "one", expected);
     }

@@ -6,9 +6,8 @@ use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{EtcdId, KubeClusterId};
 use crate::kernel::time::Time;
 use crate::kube::ctx::ApiClient;
-use crate::observe::causes::BEFORE;
+use crate::observe::causes::{BEFORE, queue};
 use crate::scenario::access::{LoadBalancer, Loopback};
-use crate::scenario::units::Bandwidth;
 use crate::scenario::{ActiveFault, Fault, text};
 
 impl Access {
@@ -122,12 +121,6 @@ impl Access {
             _ => None,
         }
     }
-}
-
-/// Why responses wait at a load balancer without a fault.
-pub fn queue(balancer: &LoadBalancer) -> Option<String> {
-    let bandwidth = Bandwidth::from_bytes_per_s(balancer.bandwidth?);
-    Some(format!("responses wait in the queue of load balancer {} ({bandwidth})", balancer.name))
 }
 
 /// Why a host of the control plane does not reach servers other than its own.

@@ -183,7 +183,9 @@ fn a_member_that_has_just_started_does_not_make_a_majority() {
         let mut records = records.to_vec();
         records.sort_by_key(|(ms, _)| *ms);
         let mut availability = Availability::new(&Arc::new(three_zones()));
-        records.iter().for_each(|(ms, record)| availability.record(at(*ms), record));
+        for (ms, record) in &records {
+            availability.record(at(*ms), record);
+        }
         availability.outages(CLUSTER, at(600_000)).remove(0).root_cause.clone()
     };
     let cause = told(60_000);

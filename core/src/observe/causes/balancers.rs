@@ -7,7 +7,8 @@ use crate::access::balancer::health::Health;
 use crate::ids::{BalancerId, KubeClusterId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::balancers::has_clients;
-use crate::observe::access::cause::queue;
+use crate::scenario::access::LoadBalancer;
+use crate::scenario::units::Bandwidth;
 use crate::scenario::{ActiveFault, Fault, Hit, text};
 
 /// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
@@ -148,4 +149,10 @@ impl Causes {
         let (name, since) = (&self.scenario.load_balancers[id].name, text::duration(outage.from.since(last)));
         Some(format!("responses wait at load balancer {name}, which was throttled until {since} before"))
     }
+}
+
+/// Why responses wait at a load balancer without a fault.
+pub fn queue(balancer: &LoadBalancer) -> Option<String> {
+    let bandwidth = Bandwidth::from_bytes_per_s(balancer.bandwidth?);
+    Some(format!("responses wait in the queue of load balancer {} ({bandwidth})", balancer.name))
 }

@@ -32,6 +32,7 @@ mod stalls;
 mod termination;
 mod timing;
 mod traffic;
+mod verdicts;
 mod volumes;
 mod workloads;
 mod world;
