@@ -325,7 +325,7 @@ fn of_several_faults_the_right_one_is_the_cause() {
         &[fault(0, 10_000, zone(1)), removed],
         &[stops(61_000, 0, StopReason::Removed), elected(61_700, 2, 3)],
         61_702,
-        "leader etcd-main-0 was removed from the cluster; zone z-b still without power; stopped after 1 s; \
+        "leader etcd-main-0 was removed from the cluster; zone z-b still without power; etcd-main-0 stopped after 1 s; \
          etcd-main-2 elected after 1.7 s",
     );
 }
