@@ -154,7 +154,8 @@ fn a_zonal_deadlock_is_in_the_verdict_with_its_remedy() {
     assert_eq!(deadlock.pods, ["etcd-main-0", "etcd-main-1", "etcd-main-2"]);
     assert_eq!((deadlock.zone.as_str(), deadlock.others.join(" ").as_str()), ("za", "zb"));
     assert!(row.remedy.starts_with("scale the workloads in zb that ") && row.remedy.contains("to 0 replicas"), "{row:?}");
-    let said = "Zonal deadlock in shoot--garden--s: etcd-main-0, etcd-main-1 and etcd-main-2 (and 5 more pods) find no node";
+    let said =
+        "Zonal deadlock in shoot--garden--s of seed: etcd-main-0, etcd-main-1 and etcd-main-2 (and 5 more pods) find no node";
     assert!(report.verdict().contains(said), "{}", report.verdict());
     let outage = report.etcd["shoot--garden--s/etcd-main"].outages.last().expect("it has no quorum");
     let pods = "etcd-main-0, etcd-main-1 and etcd-main-2 have no node (pod affinity is not satisfied)";
