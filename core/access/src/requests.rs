@@ -67,8 +67,8 @@ enum Arrival {
 #[derive(Clone, Debug, Default)]
 struct Exchange {
     sent: VecDeque<Sent>,
-    /// No response arrives before: when the last one would have arrived that came too late for its request.
-    held: Time,
+    /// The last response that nobody waits for any more: it is still on its way, and no later one arrives before it.
+    late: Option<Arrival>,
 }
 
 /// The requests of one process.
@@ -184,8 +184,8 @@ impl Requests {
         let mut end = |request: Request, result| over(result, now.since(request.made));
         let changes = queues.iter().map(Queue::changes).sum();
         if std::mem::replace(&mut self.changes, changes) != changes {
-            let sent = self.closing.iter_mut().chain([&mut self.exchange]).flat_map(|exchange| &mut exchange.sent);
-            sent.for_each(|sent| sent.arrival.adapt(queues, now));
+            let arrivals = self.closing.iter_mut().chain([&mut self.exchange]).flat_map(Exchange::arrivals);
+            arrivals.for_each(|arrival| arrival.adapt(queues, now));
         }
         for exchange in self.closing.iter_mut().chain([&mut self.exchange]) {
             exchange.update(spec.timeout, now, &mut end);
@@ -299,7 +299,12 @@ impl Request {
 impl Exchange {
     /// When the response to one of its requests arrives, but for those before it.
     fn arrival(&self, sent: &Sent) -> Option<Time> {
-        sent.time().map(|at| at.max(self.held))
+        let late = self.late.map_or(Time::ZERO, Arrival::time);
+        sent.time().map(|at| at.max(late))
+    }
+
+    fn arrivals(&mut self) -> impl Iterator<Item = &mut Arrival> {
+        self.sent.iter_mut().map(|sent| &mut sent.arrival).chain(&mut self.late)
     }
 
     fn first_unanswered(&self, now: Time) -> Option<&Request> {
@@ -313,11 +318,11 @@ impl Exchange {
             let result = if arrival.is_some_and(|at| at <= now) {
                 first.result
             } else if first.request.is_late(timeout, now) {
+                self.late = self.late.into_iter().chain([first.arrival]).max_by_key(|arrival| arrival.time());
                 RequestResult::TimedOut
             } else {
                 return;
             };
-            self.held = arrival.unwrap_or(self.held);
             end(first.request, result);
             self.sent.pop_front();
         }
@@ -327,15 +332,18 @@ impl Exchange {
 impl Sent {
     /// When its response could arrive.
     fn time(&self) -> Option<Time> {
-        let at = match self.arrival {
-            Arrival::At(at) => at,
-            Arrival::Queued { leaves, way, .. } => leaves + way,
-        };
-        (!self.is_silent).then_some(at)
+        (!self.is_silent).then(|| self.arrival.time())
     }
 }
 
 impl Arrival {
+    fn time(self) -> Time {
+        match self {
+            Self::At(at) => at,
+            Self::Queued { leaves, way, .. } => leaves + way,
+        }
+    }
+
     /// Packets pass again: what has left the queue since is sent once more.
     fn not_before(&mut self, now: Time, over: Duration) {
         match self {

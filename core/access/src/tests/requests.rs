@@ -103,6 +103,22 @@ fn responses_of_two_connections_overtake_each_other() {
     }
 }
 
+/// What nobody waits for any more leaves the queue with all else once the bandwidth is back.
+#[test]
+fn what_has_timed_out_holds_nobody_up_once_the_bandwidth_is_back() {
+    let mut bench = bench("", "null", r#", "rate": "30/s", "response": "20kB", "timeout": "3s""#);
+    let throttled = Fault::LbThrottled(LbThrottled { balancer: BalancerId(0), bytes_per_s: 50_000 });
+    bench.fault(FaultId(1), &throttled, true);
+    bench.run(Duration::from_secs(100));
+    assert!(count(&bench.records, RequestResult::TimedOut) > 2_000);
+    bench.fault(FaultId(1), &throttled, false);
+    bench.run(Duration::from_secs(1));
+    let before = bench.records.len();
+    bench.run(Duration::from_secs(20));
+    let later = &bench.records[before..];
+    assert!(count(later, RequestResult::Answered) > 500 && count(later, RequestResult::TimedOut) == 0, "{:?}", later.len());
+}
+
 #[test]
 fn requests_of_a_dead_balancer_are_lost_with_the_connection_or_wait_for_the_next_alternative() {
     let requests = |alternatives: &str, client: &str| {
