@@ -311,6 +311,31 @@ fn a_preference_that_volumes_thwart_is_warned_of() {
     }
 }
 
+#[test]
+fn a_failure_tolerance_asked_for_twice_is_warned_of() {
+    let warnings = |start: &str, asked: &[&str]| {
+        let mut raw = landscape(json!([{"name": "a", "failure_tolerance": start}]));
+        // The last in time stands first in the file.
+        let operations = asked.iter().enumerate().rev();
+        raw["operations"] = operations
+            .map(|(k, to)| json!({"at": format!("{}m", k + 1), "set_failure_tolerance": {"shoot": "a", "to": to}}))
+            .collect();
+        read(&raw.to_string()).warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let of = |k: usize, has: &str| {
+        format!(
+            "operations[{k}].set_failure_tolerance.to: expected another failure tolerance than {has}, which the shoot has already; \
+             found a change that changes nothing"
+        )
+    };
+    assert_eq!(warnings("node", &["node"]), [of(0, "node")]);
+    assert_eq!(warnings("none", &["node", "node"]), [of(0, "node")]);
+    assert_eq!(warnings("none", &["none", "node"]), [of(1, "none")]);
+    assert_eq!(warnings("none", &["node"]), Vec::<String>::new());
+    // Whether the first is admitted depends on the seed that the shoot is in then.
+    assert_eq!(warnings("none", &["zone", "zone"]), Vec::<String>::new());
+}
+
 /// Other names of zones, in the same places, change names only.
 #[test]
 fn names_of_zones_are_only_names() {

@@ -7,7 +7,7 @@
 use super::deploy::deploy;
 use super::etcd::{DRUID_QUOTA, ManagedEtcd, make_etcd};
 use super::kube::{MULTI_ZONAL, TWO_ZONES};
-use super::planned_changes::{PlannedChange, ShootStates, asked, later_forms};
+use super::planned_changes::{self, PlannedChange, ShootStates, asked, later_forms};
 use super::shoot_etcd::EtcdStatefulSet;
 use super::workload::{PlannedComponent, WorkloadContext, essential, planned};
 use super::{capacity, cluster, kube, operations, passive, usage};
@@ -249,7 +249,7 @@ impl ShootPlacement<'_> {
             rejections: rejections.into(),
             elsewhere: Vec::new(),
         };
-        self.wishes(&shoot.name);
+        self.wishes(ctx, &shoot);
         if let Some(s) = seed.filter(|s| self.lowering.clusters[*s].valid) {
             self.host(ctx, path, s, &mut shoot, namespace, (components, entry), etcd);
         }
@@ -257,9 +257,10 @@ impl ShootPlacement<'_> {
     }
 
     /// What the shoot that comes next is asked for.
-    fn wishes(&mut self, shoot: &str) {
+    fn wishes(&mut self, ctx: &mut CheckCtx<'_>, shoot: &Shoot) {
+        planned_changes::warn_of_the_void(ctx, &self.asked, shoot);
         let index = self.shoots.len() as u16;
-        for asked in self.asked.iter().filter(|asked| asked.shoot == shoot) {
+        for asked in self.asked.iter().filter(|asked| asked.shoot == shoot.name) {
             match asked.what {
                 ShootChange::SetTolerance(to) => self.changes.push(ToleranceChange { at: asked.at, shoot: index, to }),
                 ShootChange::Migrate(to) => {

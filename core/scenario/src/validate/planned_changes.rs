@@ -39,6 +39,26 @@ pub(super) fn asked<'a>(raw: &'a RawScenario, seeds: &Names) -> Vec<PlannedChang
     asked.collect()
 }
 
+/// Warns of a failure tolerance that a shoot is asked for when it has it already.
+pub(super) fn warn_of_the_void(ctx: &mut CheckCtx<'_>, asked: &[PlannedChange<'_>], shoot: &Shoot) {
+    let of_tolerance = asked.iter().filter(|asked| asked.shoot == shoot.name).filter_map(|asked| match asked.what {
+        ShootChange::SetTolerance(to) => Some((asked, to)),
+        ShootChange::Migrate(_) => None,
+    });
+    let mut in_order: Vec<_> = of_tolerance.collect();
+    in_order.sort_by_key(|(asked, _)| asked.at);
+    // Unknown once it depends on the seed whether a change is admitted.
+    let mut now = Some(shoot.tolerance);
+    for (asked, to) in in_order {
+        if now == Some(to) {
+            let expected = format!("another failure tolerance than {}, which the shoot has already", to.describe());
+            ctx.warn(&format!("{}.to", asked.path()), "a change that changes nothing", expected);
+        } else if now == Some(FailureTolerance::None) {
+            now = Some(to).filter(|to| *to == FailureTolerance::Node);
+        }
+    }
+}
+
 /// What may become of one shoot.
 pub(super) struct ShootStates {
     /// What it may be to survive, at the start first.
