@@ -13,6 +13,7 @@
 
 mod balancers;
 mod compose;
+mod pod_end;
 mod recovery;
 mod servers;
 mod space;
@@ -39,11 +40,12 @@ use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
 pub use balancers::queue;
+use pod_end::PodEnd;
 use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};
 use space::Alarms;
 use waits::Waits;
-use work::{NodeDeletion, OrphanStop, PodEnd, Work};
+use work::{NodeDeletion, OrphanStop, Work};
 
 /// What happened up to this long before an outage may be its cause.
 pub const BEFORE: Duration = Duration::from_secs(10);
@@ -414,7 +416,7 @@ impl Observer for Causes {
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Done)) => self.done(at, *shoot, true),
             Record::Gardener(_, GardenerRecord::Tolerance(shoot, ToleranceFact::Done(_))) => self.done(at, *shoot, false),
-            Record::Client(ClientRecord::Request { .. }) => {}
+            Record::Client(ClientRecord::Request { .. } | ClientRecord::Connection { .. }) => {}
             _ => {
                 if let Some(cluster) = cluster_of(record) {
                     self.of_cluster(at, cluster, record);

@@ -53,7 +53,8 @@ use std::sync::Arc;
 use crate::access::record::AccessRecord;
 use crate::gardener::record::GardenerRecord;
 use crate::kernel::time::Time;
-use crate::kube::record::{KubeRecord, NodeFact};
+use crate::kube::machine::Phase;
+use crate::kube::record::{KubeRecord, MachineFact, NodeFact};
 use crate::record::{ClientRecord, Record};
 use crate::rollout::record::RolloutRecord;
 use crate::scenario::Scenario;
@@ -142,7 +143,8 @@ impl Observer for Observers {
                 | KubeRecord::ApiShareFrom { .. }
                 | KubeRecord::ApiShareOf { .. }
                 | KubeRecord::Pod(..)
-                | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_))
+                | KubeRecord::Node(_, NodeFact::Removed | NodeFact::Lost(_) | NodeFact::ToBeDeleted | NodeFact::Kept(_))
+                | KubeRecord::Machine(_, MachineFact::Phase(Phase::Failed))
                 | KubeRecord::Operation(_),
             )
             | Record::Rollout(_, RolloutRecord::RolledBack(_)) = record

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::pod_end::{Ending, Leaving, PodEnd};
 use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
-use crate::kernel::time::{Duration, Time};
+use crate::kernel::time::Time;
 use crate::kube::describe::node_name;
-use crate::kube::name::{NodeName, PodName};
-use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Reason, Replica};
+use crate::kube::machine::Phase;
+use crate::kube::name::{MachineName, NodeName, PodName};
+use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason, Replica};
 use crate::kube::spec::{Role, Task};
 use crate::scenario::{ActiveFault, FaultTarget, Hit, Scenario, text};
 
@@ -27,6 +29,8 @@ pub(super) struct Work {
     unschedulable: BTreeMap<(KubeClusterId, PodName), (Time, Reason)>,
     /// Nodes on which nothing serves, known or not.
     lost: BTreeMap<(KubeClusterId, NodeName), Loss>,
+    /// Nodes that are to go, which no operator asked for.
+    leaving: BTreeMap<(KubeClusterId, NodeName), Leaving>,
     /// Pods that are terminating.
     ends: BTreeMap<(KubeClusterId, PodName), PodEnd>,
     /// Ends of pods that are API servers, as the drains of their nodes asked for them.
@@ -37,31 +41,6 @@ pub(super) struct Work {
     orphans: Vec<OrphanStop>,
     /// Hosts that were removed from a control plane.
     left: BTreeSet<(KubeClusterId, NodeId)>,
-}
-
-/// The end of a pod of etcd that somebody asked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PodEnd {
-    cluster: KubeClusterId,
-    pod: PodName,
-    how: Ending,
-    /// What an operator had asked for.
-    task: Option<Task>,
-    /// How long its budget had refused its eviction.
-    refused: Option<Duration>,
-    /// Another pod of its workload that was lost with its node, and that its budget counted all the same.
-    counted: Option<(PodName, NodeName, Loss)>,
-}
-
-/// How a pod was asked to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// As its budget allows.
-    Evicted,
-    /// Whatever its budget says.
-    Deleted,
-    /// By force: the drain of its node had timed out.
-    Forced(NodeName),
 }
 
 /// A process whose pod was deleted while its node was out of reach, and that the kubelet stopped when it saw that.
@@ -77,13 +56,7 @@ pub(super) struct OrphanStop {
 pub(super) struct NodeDeletion {
     cluster: KubeClusterId,
     node: NodeName,
-}
-
-impl PodEnd {
-    /// Whether it is of the same pod.
-    pub(super) fn is_of(self, other: Self) -> bool {
-        (self.cluster, self.pod) == (other.cluster, other.pod)
-    }
+    why: Option<Leaving>,
 }
 
 impl Work {
@@ -99,6 +72,19 @@ impl Work {
         });
         let mut lost = others.filter_map(|((_, other), node)| Some((*other, *node, *self.lost.get(&(cluster, *node))?)));
         lost.next()
+    }
+
+    /// How a pod was asked to end, of a fact that tells it.
+    fn ending(&self, (cluster, pod): (KubeClusterId, PodName), fact: PodFact) -> Option<Ending> {
+        let node = self.nodes.get(&(cluster, pod)).copied();
+        let leaving = node.and_then(|node| Some((node, *self.leaving.get(&(cluster, node))?)));
+        match fact {
+            PodFact::Evicted(true) => Some(leaving.map_or(Ending::Evicted, |(node, why)| Ending::Drained(node, why))),
+            PodFact::ForceDeleted => node.map(Ending::Forced),
+            PodFact::TaintEvicted => node.map(Ending::Tainted),
+            PodFact::GarbageCollected => node.map(Ending::Collected),
+            _ => None,
+        }
     }
 
     /// Whether a host is no part of a control plane any more.
@@ -161,20 +147,40 @@ impl Causes {
                     self.of_server_pod(at, (cluster, pod), fact);
                 }
             }
+            KubeRecord::Machine(machine, MachineFact::Phase(Phase::Failed)) => {
+                self.work.leaving.insert((cluster, self.node_of(cluster, machine)), Leaving::GivenUp);
+            }
+            KubeRecord::Node(node, NodeFact::ToBeDeleted) => {
+                self.work.leaving.entry((cluster, node)).or_insert(Leaving::ScaledDown);
+            }
+            KubeRecord::Node(node, NodeFact::Kept(_)) => drop(self.work.leaving.remove(&(cluster, node))),
             KubeRecord::Node(node, NodeFact::Removed) => {
+                let why = self.work.leaving.remove(&(cluster, node));
                 let here = |(of, pod): &(KubeClusterId, PodName)| {
                     let role = self.scenario.kube.clusters[*of].workloads[pod.workload].role;
                     if let Role::Etcd(etcd) = role { Some(etcd) } else { None }
                 };
-                let pods = self.work.nodes.iter().filter(|((of, _), on)| *of == cluster && **on == node);
-                for etcd in pods.filter_map(|(key, _)| here(key)).collect::<Vec<EtcdId>>() {
-                    self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node }));
+                let is_there = |(of, _): &(KubeClusterId, PodName), on: &NodeName| *of == cluster && *on == node;
+                // Processes whose pods were deleted while it was cut off end with its machine.
+                let orphans: Vec<_> =
+                    self.work.deleted_from.extract_if(.., |key, on| is_there(key, on)).map(|(key, _)| key).collect();
+                let pods = self.work.nodes.iter().filter(|(key, on)| is_there(key, on)).map(|(key, _)| *key);
+                let etcds: BTreeSet<EtcdId> = pods.chain(orphans).filter_map(|key| here(&key)).collect();
+                for etcd in etcds {
+                    self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node, why }));
                 }
             }
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => drop(self.work.lost.insert((cluster, node), loss)),
             KubeRecord::Node(node, NodeFact::Lost(None)) => drop(self.work.lost.remove(&(cluster, node))),
             _ => {}
         }
+    }
+
+    /// The node that a machine brought.
+    fn node_of(&self, cluster: KubeClusterId, machine: MachineName) -> NodeName {
+        let mut given = self.scenario.kube.clusters[cluster].nodes.iter_enumerated();
+        let is_its = given.find(|(_, node)| node.machine == Some(machine));
+        is_its.map_or(NodeName::Machine(machine), |(key, _)| NodeName::Given(key))
     }
 
     fn of_pod(&mut self, at: Time, etcd: EtcdId, key: (KubeClusterId, PodName), fact: PodFact) {
@@ -212,14 +218,12 @@ impl Causes {
             }
             PodFact::Ready(true) => drop(self.work.ready.insert(key)),
             PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
-            PodFact::Evicted(true) => self.pod_ends(at, etcd, key, Ending::Evicted),
-            PodFact::ForceDeleted => {
-                if let Some(node) = self.work.nodes.get(&key).copied() {
-                    self.pod_ends(at, etcd, key, Ending::Forced(node));
+            PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, Ending::Deleted),
+            _ => {
+                if let Some(how) = self.work.ending(key, fact) {
+                    self.pod_ends(at, etcd, key, how);
                 }
             }
-            PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, Ending::Deleted),
-            _ => {}
         }
     }
 
@@ -244,13 +248,9 @@ impl Causes {
     }
 
     fn of_server_pod(&mut self, at: Time, key: (KubeClusterId, PodName), fact: PodFact) {
-        let node = self.work.nodes.get(&key).copied();
-        let how = match fact {
-            PodFact::Evicted(true) => Some(Ending::Evicted),
-            PodFact::ForceDeleted => node.map(Ending::Forced),
-            _ => None,
-        };
-        if let Some(how) = how {
+        // One whose node is lost served nobody.
+        let is_lost = self.work.nodes.get(&key).is_some_and(|node| self.work.lost.contains_key(&(key.0, *node)));
+        if let Some(how) = self.work.ending(key, fact).filter(|_| !is_lost) {
             let end = self.pod_end(at, key, how);
             self.work.server_ends.insert(key, (at, end));
         }
@@ -284,7 +284,8 @@ impl Causes {
     fn pod_end(&mut self, at: Time, (cluster, pod): (KubeClusterId, PodName), how: Ending) -> PodEnd {
         let refused = self.work.refused.remove(&(cluster, pod)).map(|since| at.since(since));
         let task = self.task(cluster, pod);
-        let counted = self.work.counted(cluster, pod).filter(|_| how == Ending::Evicted);
+        let by_budget = matches!(how, Ending::Evicted | Ending::Drained(..));
+        let counted = self.work.counted(cluster, pod).filter(|_| by_budget);
         PodEnd { cluster, pod, how, task, refused, counted }
     }
 
@@ -324,55 +325,6 @@ impl Causes {
         self.work.tasks.iter().rev().filter(|(of, _)| *of == cluster).map(|(_, task)| *task).find(concerns)
     }
 
-    /// `the drain of worker-c2 evicted etcd-main-1`.
-    pub(super) fn describe_end(&self, end: PodEnd) -> String {
-        let spec = &self.scenario.kube.clusters[end.cluster];
-        let pod = end.pod.text(spec);
-        let done = match end.how {
-            Ending::Evicted => "evicted",
-            Ending::Deleted => "deleted",
-            Ending::Forced(node) => {
-                let node = node_name(node, spec, &self.scenario);
-                let told = format!("{pod} was deleted by force, for the drain of node {node} had timed out");
-                return match end.refused {
-                    Some(time) => format!("{told}: its budget had refused its eviction for {}", text::duration(time)),
-                    None => told,
-                };
-            }
-        };
-        let told = match end.task {
-            None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_)) => {
-                format!("{pod} was {done}")
-            }
-            Some(Task::Deschedule(_)) => format!("the descheduler {done} {pod}"),
-            Some(Task::RollComponent(workload) | Task::ResumeRollout(workload)) => {
-                format!("the rollout of {} {done} {pod}", spec.workloads[workload].name)
-            }
-            Some(Task::RollBackComponent(workload)) => {
-                format!("the rollback of {} {done} {pod}", spec.workloads[workload].name)
-            }
-            Some(Task::DrainNode(node)) => {
-                format!("the drain of {} {done} {pod}", self.scenario.nodes[spec.nodes[node].node].name)
-            }
-            Some(Task::ScaleWorkload(scale)) => {
-                format!("the scaling of {} {done} {pod}", spec.workloads[scale.workload].name)
-            }
-            Some(Task::RollMachines(of)) => format!("the roll of {} {done} {pod}", spec.machine_deployments[of].name),
-        };
-        match (end.refused.filter(|_| end.how == Ending::Deleted), end.counted) {
-            (Some(time), _) => format!("{told}, whose budget had refused its eviction for {}", text::duration(time)),
-            (None, Some((other, node, loss))) => {
-                let how = match loss {
-                    Loss::Power => "down",
-                    Loss::Network => "cut off",
-                };
-                let node = node_name(node, spec, &self.scenario);
-                format!("{told} while node {node} was {how}: its budget still counted {}, which ran there", other.text(spec))
-            }
-            (None, None) => told,
-        }
-    }
-
     /// `the kubelet of worker-c2 stopped etcd-main-1, whose pod was deleted while the node was cut off`.
     pub(super) fn describe_orphan(&self, OrphanStop { cluster, pod, node }: OrphanStop) -> String {
         let spec = &self.scenario.kube.clusters[cluster];
@@ -380,10 +332,15 @@ impl Causes {
         format!("the kubelet of {node} stopped {pod}, whose pod was deleted while the node was cut off")
     }
 
-    /// `node worker-c2 was deleted`.
+    /// `node worker-c2, whose machine had failed, was deleted`.
     pub(super) fn describe_deletion(&self, deletion: NodeDeletion) -> String {
         let spec = &self.scenario.kube.clusters[deletion.cluster];
-        format!("node {} was deleted", node_name(deletion.node, spec, &self.scenario))
+        let why = match deletion.why {
+            Some(Leaving::GivenUp) => ", whose machine had failed,",
+            Some(Leaving::ScaledDown) => ", which the autoscaler had no need of,",
+            None => "",
+        };
+        format!("node {}{why} was deleted", node_name(deletion.node, spec, &self.scenario))
     }
 
     /// `etcd-main-0 has no node (pod affinity is not satisfied)`, of pods of etcd that the scheduler has found none for.
@@ -400,10 +357,5 @@ impl Causes {
         let names: Vec<String> = all.into_iter().map(|(_, name)| name).collect();
         let have = if names.len() == 1 { "has" } else { "have" };
         Some(format!("{} {have} no node ({})", text::list(&names), reason.describe()))
-    }
-
-    /// Whether this is the end of the pod of this name.
-    pub(super) fn is_end_of(&self, end: PodEnd, name: &str) -> bool {
-        end.pod.text(&self.scenario.kube.clusters[end.cluster]) == name
     }
 }

@@ -227,3 +227,26 @@ fn pods_that_a_drain_left_when_it_timed_out_say_so() {
     }
     assert!(free.iter().all(|row| row.why == "deleted" && row.eviction_refused_s.is_none()), "{free:?}");
 }
+
+/// Kubelets that the API does not hear, while clients of etcd reach its members.
+fn silent_kubelets(lasts: &str) -> Value {
+    let cut = |node: &str| json!({"at": "5m", "for": lasts, "kind": "link_partition", "between": [node, "parent"]});
+    json!([cut("a1"), cut("a2")])
+}
+
+#[test]
+fn a_taint_that_ends_a_leader_is_a_cause() {
+    // The kubelet sees that the pod is to end when it hears the API again.
+    let all = of_seed("30m", &silent_kubelets("9m"), &json!([]));
+    let told = "the NoExecute taint of a1 evicted etcd-main-0; leader etcd-main-0 transferred leadership; ";
+    assert!(all.iter().any(|cause| cause.starts_with(told)), "{all:#?}");
+}
+
+#[test]
+fn a_machine_that_has_failed_is_a_cause() {
+    // No kubelet ends the leader, whose pod is long gone: its machine is deleted.
+    let all = of_seed("30m", &silent_kubelets("20m"), &json!([]));
+    let told = "node a1, whose machine had failed, was deleted; the link a1 - parent still cut; ";
+    assert!(all.iter().any(|cause| cause.starts_with(told) && cause.contains("leader etcd-main-0 gone")), "{all:#?}");
+    assert!(all.iter().all(|cause| !cause.contains("the kubelet")), "{all:#?}");
+}
