@@ -152,6 +152,7 @@ fn client(set_up: &SetUp, member: u16, rate: f64) -> Option<Client> {
         requests: None,
         process: None,
         timeout: Duration::from_secs(if set_up.slow.is_some() { 30 } else { 5 }),
+        silence: Duration::from_secs(8),
         retries: 0,
         start: Time::ZERO,
         stop: Time::MAX,

@@ -153,6 +153,8 @@ pub struct Client {
     pub process: Option<Process>,
     /// Gives up on a member's answer after this.
     pub timeout: Duration,
+    /// It closes a connection with a member that has been silent for so long (keep-alive and its time-out).
+    pub silence: Duration,
     /// Further members it tries after a failure.
     pub retries: u32,
     /// First request.

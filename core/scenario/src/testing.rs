@@ -94,6 +94,7 @@ pub fn client(name: &str, target: Target) -> Client {
         requests: None,
         process: None,
         timeout: Duration::from_secs(7),
+        silence: Duration::from_secs(8),
         retries: 1,
         start: Time::ZERO,
         stop: Time::MAX,

@@ -62,7 +62,7 @@ impl Client {
     pub(super) fn connection(&mut self) -> Option<u8> {
         let members = self.attachment.as_ref()?.members.as_ref()?;
         self.drawn += 1;
-        let drawn = self.connections.draw(self.drawn).below(members.len() as u64);
+        let drawn = self.connection_draws.draw(self.drawn).below(members.len() as u64);
         Some(members[drawn as usize])
     }
 
@@ -75,9 +75,11 @@ impl Client {
         self.leave_watch(ctx);
         self.attachment = attachment;
         let Some(attachment) = &self.attachment else { return };
-        let zone = attachment.zone;
-        self.host = attachment.host;
+        let (zone, host) = (attachment.zone, attachment.host);
         self.spec.target = attachment.members.as_ref().map_or(Target::All, |members| Target::Member(members[0]));
+        if std::mem::replace(&mut self.host, host) != host {
+            self.connect_anew(ctx);
+        }
         if zone != self.spec.zone {
             for member in 0..self.meters.len() as u8 {
                 let zone = ctx.net.zone(ctx.cluster.members[member as usize].host);

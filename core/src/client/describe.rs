@@ -26,6 +26,12 @@ impl Client {
                 let late = self.deadline_timer.is_due(generation) && due.any(|(_, token)| self.requests.get(*token).is_some());
                 late.then(|| format!("a request of {me} times out"))
             }
+            ClientEvent::Connection { member, generation } => {
+                self.connections[usize::from(member)].is_due(generation).then(|| {
+                    let (is_closed, member) = (self.is_closed(member), name(member));
+                    if is_closed { format!("{me} dials {member}") } else { format!("{me} has heard nothing from {member}") }
+                })
+            }
             ClientEvent::Answer { token, answer } => {
                 self.requests.get(token)?;
                 let what = match answer {

@@ -16,6 +16,13 @@ pub enum ClientEvent {
     Next,
     /// The oldest request's time is up.
     Deadline(Generation),
+    /// A connection has been silent for long enough, or is to be dialled.
+    Connection {
+        /// With which member.
+        member: u8,
+        /// Of its timer.
+        generation: Generation,
+    },
     /// An answer arrives.
     Answer {
         /// For which request.

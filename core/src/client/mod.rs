@@ -10,6 +10,8 @@
 
 mod admission;
 mod attachment;
+mod choice;
+mod connections;
 mod delays;
 mod describe;
 pub mod event;
@@ -24,6 +26,7 @@ use std::collections::VecDeque;
 
 pub use crate::client::admission::longest_admission;
 pub use crate::client::attachment::ServerAttachment;
+use crate::client::connections::Connection;
 use crate::client::delays::Trip;
 use crate::client::event::{ClientEvent, ClientOutbox};
 use crate::client::in_flight::InFlight;
@@ -35,7 +38,6 @@ use crate::etcd::backlog::Told;
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
 use crate::etcd::event::{Answer, EtcdEvent};
-use crate::etcd::member::MemberState;
 use crate::etcd::raft::entry::Token;
 use crate::ids::{ClientId, Endpoint, EtcdId, MemberId, ZoneId};
 use crate::kernel::rng::{Purpose, Stream};
@@ -46,7 +48,7 @@ use crate::network::ledger::{Class, Ledger};
 use crate::network::meter::Meter;
 use crate::network::wire::Burst;
 use crate::network::{HostId, Network, tcp};
-use crate::scenario::{self, ApiServerClient, Load, Op, Scenario, Target};
+use crate::scenario::{self, ApiServerClient, Load, Op, Scenario};
 
 /// HTTP/2 frames, headers and gRPC prefix around a request or an answer (headers are compressed after the first).
 pub const GRPC_OVERHEAD: u64 = 60;
@@ -62,9 +64,11 @@ pub struct Client {
     arrivals: Stream,
     delays: Stream,
     losses: Stream,
-    /// Connections of its server, and how many were drawn.
-    connections: Stream,
+    /// What is drawn of connections, and how often.
+    connection_draws: Stream,
     drawn: u64,
+    /// With each member.
+    connections: Vec<Connection>,
     sent: u64,
     arrived: u64,
     turn: u8,
@@ -134,8 +138,9 @@ impl Client {
             arrivals: Stream::new(seed, Purpose::Arrival, entity),
             delays: Stream::new(seed, Purpose::Delay, entity),
             losses: Stream::new(seed, Purpose::Loss, entity),
-            connections: Stream::new(seed, Purpose::Connection, entity),
+            connection_draws: Stream::new(seed, Purpose::Connection, entity),
             drawn: 0,
+            connections: vec![Connection::default(); cluster.members.len()],
             sent: 0,
             arrived: 0,
             turn: 0,
@@ -162,6 +167,7 @@ impl Client {
         match event {
             ClientEvent::Next => self.next(ctx),
             ClientEvent::Deadline(generation) => self.deadline(generation, ctx),
+            ClientEvent::Connection { member, generation } => self.connection_due(member, generation, ctx),
             ClientEvent::Answer { token, answer } => self.answer_arrives(token, answer, ctx),
             ClientEvent::Read { token, answer } => self.answered(token, answer, ctx),
             ClientEvent::Repeat(token) => self.repeat(token, ctx),
@@ -209,54 +215,6 @@ impl Client {
         ctx.out.schedule(ctx.now + gap, (self.id, ClientEvent::Next));
     }
 
-    /// Whether a member is in the cluster and serves what this client asks: learners answer serializable ranges only.
-    fn may_send(&self, cluster: &EtcdCluster, index: u8) -> bool {
-        let member = &cluster.members[index as usize];
-        let of_learners = matches!(self.spec.op, Op::Range { linearizable: false, .. });
-        self.endpoint.is_none_or(|endpoint| endpoint == index)
-            && member.state == MemberState::Joined
-            && (of_learners || !member.learner)
-    }
-
-    /// Hears who serves, if whoever says so reaches it.
-    fn look_up(&mut self, ctx: &ClientCtx<'_>) {
-        if ctx.cluster.announces_switchover(self.host, ctx.net) {
-            self.endpoint = ctx.cluster.endpoint();
-        }
-    }
-
-    /// The member it asks first.
-    fn first_member(&mut self, ctx: &ClientCtx<'_>) -> u8 {
-        self.look_up(ctx);
-        let cluster = &ctx.cluster;
-        if let Some(endpoint) = self.endpoint
-            && !matches!(self.spec.target, Target::Member(_))
-        {
-            return endpoint;
-        }
-        let usable = |&index: &u8| self.may_send(cluster, index);
-        let n = cluster.members.len() as u8;
-        let fallback = (0..n).find(usable).unwrap_or(0);
-        match self.spec.target {
-            Target::Leader => cluster.leader().unwrap_or(fallback),
-            Target::Follower => {
-                let leader = cluster.leader();
-                (0..n).filter(usable).find(|&index| Some(index) != leader).unwrap_or(fallback)
-            }
-            Target::Member(index) => index,
-            Target::Nearest => {
-                let delay = |index: &u8| ctx.net.round_trip(self.host, cluster.members[*index as usize].host);
-                (0..n).filter(usable).min_by_key(delay).unwrap_or(fallback)
-            }
-            Target::All => {
-                let members: Vec<u8> = (0..n).filter(usable).collect();
-                let member = members.get(self.turn as usize % members.len().max(1)).copied().unwrap_or(fallback);
-                self.turn = self.turn.wrapping_add(1) % (members.len().max(1) as u8);
-                member
-            }
-        }
-    }
-
     fn send(&mut self, mut token: Token, ctx: &mut ClientCtx<'_>) {
         let member = self.requests.get(token).expect("an open request").member;
         token.member = member;
@@ -268,6 +226,7 @@ impl Client {
         if !self.deadline_timer.is_armed() {
             self.queue_deadline(due, ctx.out);
         }
+        self.expect_word(member, ctx);
         let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
         if ctx.net.is_blocked(self.host, host) {
             return;
@@ -359,20 +318,24 @@ impl Client {
         }
         match answer {
             Answer::Ok | Answer::TooLarge | Answer::NoSpace | Answer::TooManyRequests => self.finish(token, answer.into(), ctx),
-            Answer::Unavailable => self.try_another(token, RequestResult::Failed, ctx),
+            Answer::Unavailable => {
+                self.refused(token.member, ctx);
+                // Closing the connection may have done it.
+                if self.requests.get(token).is_some() {
+                    self.try_another(token, RequestResult::Failed, ctx);
+                }
+            }
         }
     }
 
     fn try_another(&mut self, token: Token, result: RequestResult, ctx: &mut ClientCtx<'_>) {
         self.look_up(ctx);
-        let n = ctx.cluster.members.len() as u8;
         let request = self.requests.get(token).expect("an open request");
         if request.tries >= self.spec.retries || !self.is_on(ctx) {
             self.finish(token, result, ctx);
             return;
         }
-        let usable = |&index: &u8| self.may_send(ctx.cluster, index);
-        let next = (1..=n).map(|step| (request.member + step) % n).find(usable).unwrap_or(request.member);
+        let next = self.next_member(request.member, ctx);
         let token = self.requests.retry(token, next);
         self.send(token, ctx);
     }

@@ -29,6 +29,17 @@ pub enum ClientRecord {
         /// How it ended.
         result: RequestResult,
     },
+    /// Its connection with a member is open again, or closed, and requests take others.
+    Connection {
+        /// Who asks.
+        client: ClientId,
+        /// In which zone that is.
+        from: ZoneId,
+        /// The member that it asks.
+        member: MemberId,
+        /// Requests may take it.
+        open: bool,
+    },
     /// A request, or its answer, waits on its way. Told where that is long, as [`EtcdRecord::Backlog`](crate::record::EtcdRecord) is.
     Delayed {
         /// Who asks.

@@ -168,6 +168,7 @@ impl Client {
 
     /// The network, a process or a member's standing may have changed.
     pub fn network_changed(&mut self, ctx: &mut ClientCtx<'_>) {
+        self.follow_connections(ctx);
         if self.spec.op != Op::Watch {
             return;
         }

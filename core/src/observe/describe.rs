@@ -146,6 +146,11 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
+        Record::Client(ClientRecord::Connection { client, member, open, .. }) => {
+            let (client, member) = (&scenario.client(*client).name, name(*member));
+            let what = if *open { "open again" } else { "closed: requests take others" };
+            format!("the connection of {client} with {member} is {what}")
+        }
         Record::Client(ClientRecord::Delayed { client, member, by, wait, .. }) => {
             let (client, member, wait) = (&scenario.client(*client).name, name(*member), text::duration(*wait));
             match by {

@@ -94,7 +94,9 @@ pub fn subject(record: &Record, ended: Option<&Fault>, scenario: &Scenario) -> S
             | EtcdRecord::Backlog { .. }
             | EtcdRecord::Raft(_),
         )
-        | Record::Client(ClientRecord::Request { .. } | ClientRecord::Delayed { .. }) => Subject::default(),
+        | Record::Client(ClientRecord::Request { .. } | ClientRecord::Connection { .. } | ClientRecord::Delayed { .. }) => {
+            Subject::default()
+        }
         Record::Etcd(EtcdRecord::Passive(id, fact)) => {
             passive(*id, *fact).map_or_else(Subject::default, |(kind, members, over)| of(kind, &members, over))
         }

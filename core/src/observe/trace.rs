@@ -265,6 +265,13 @@ impl Writer<'_> {
                 self.option(to, Self::u8);
                 self.duration(*wait);
             }
+            Record::Client(ClientRecord::Connection { client, from, member, open }) => {
+                self.u8(32);
+                self.u16(client.0);
+                self.u16(from.0);
+                self.member(*member);
+                self.u8(u8::from(*open));
+            }
             Record::Client(ClientRecord::Delayed { client, from, member, by, wait }) => {
                 self.u8(25);
                 self.u16(client.0);

@@ -99,7 +99,9 @@ pub fn member_of(record: &Record) -> Option<MemberId> {
                 ..
             },
         )
-        | Record::Client(ClientRecord::Request { member, .. } | ClientRecord::Delayed { member, .. }) => member,
+        | Record::Client(
+            ClientRecord::Request { member, .. } | ClientRecord::Connection { member, .. } | ClientRecord::Delayed { member, .. },
+        ) => member,
         Record::Etcd(EtcdRecord::Raft(raft)) => return Some(member_in(raft)),
         Record::Etcd(
             EtcdRecord::Availability { .. }

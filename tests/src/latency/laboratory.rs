@@ -201,6 +201,7 @@ fn client(row: &Row, bench: &Bench) -> Client {
             rpc_overhead: us(&HAND_OVER, 1.0),
         }),
         timeout: PATIENCE,
+        silence: PATIENCE,
         retries: 0,
         start: START,
         stop: Time::MAX,

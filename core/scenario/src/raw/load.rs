@@ -55,6 +55,11 @@ pub struct RawClient {
     #[serde(default = "five_seconds")]
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout (not verified)"))]
     pub timeout: Span,
+    /// Time without a word from a member after which its connection is closed, so that its requests, and those that follow, go to others
+    /// (`retries`): keep-alive and its time-out.
+    #[serde(default = "eight_seconds")]
+    #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --keepalive-time 2s and --keepalive-timeout 6s"))]
+    pub silence: Span,
     /// Number of retries after a failure, each with another member.
     #[serde(default = "two")]
     #[schemars(range(min = 0, max = 100), extend("x-source" = "assumed: each of three members once"))]
@@ -75,6 +80,10 @@ fn all() -> String {
 
 fn five_seconds() -> Span {
     Span(Duration::from_secs(5))
+}
+
+fn eight_seconds() -> Span {
+    Span(Duration::from_secs(8))
 }
 
 fn two() -> u32 {

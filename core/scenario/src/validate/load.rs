@@ -52,6 +52,7 @@ pub(super) fn validate(
             requests: client.requests,
             process: client.process.map(process),
             timeout: client.timeout.0,
+            silence: client.silence.0,
             retries: client.retries,
             start,
             stop,

@@ -338,6 +338,7 @@ pub(super) fn clients(ctx: &mut CheckCtx<'_>, raw: &RawScenario, kube: &mut Kube
             requests: None,
             process: None,
             timeout: REQUEST_TIMEOUT,
+            silence: cluster.timers.etcd_silence,
             retries: 0,
             start: Time::ZERO,
             stop: ctx.end,

@@ -210,7 +210,9 @@ struct Watch {
     alarm: bool,
     /// Members that have rewritten their databases since those last came with a snapshot: the size then, and [`Watch::settled`] then.
     rewritten: BTreeMap<MemberId, (u64, u64)>,
-    /// Bytes of keys and values of all puts that have ended.
+    /// Members that each client's put may have reached: each may have proposed it.
+    tries: Vec<u64>,
+    /// Bytes of keys and values of all puts that have ended, at each of those members.
     put_bytes: u64,
     /// The same when a put was last served: those that have ended since, in vain, may wait in a log and be applied yet.
     settled: u64,
@@ -239,6 +241,7 @@ impl Watch {
             Default::default();
         let calm = Time::ZERO + scenario.duration - Duration::from_millis(CALM);
         let last = last as u16;
+        let tries = scenario.clients.iter().map(|client| u64::from(client.retries) + 1).collect();
         Self {
             voters,
             members,
@@ -248,6 +251,7 @@ impl Watch {
             changed,
             alarm,
             rewritten,
+            tries,
             put_bytes,
             settled: 0,
             behind,
@@ -295,7 +299,7 @@ impl Watch {
             }
             Record::Client(ClientRecord::Request { client, op, result, .. }) => {
                 if let Op::Put { key_bytes, value_bytes } = op {
-                    self.put_bytes += u64::from(key_bytes + value_bytes);
+                    self.put_bytes += self.tries[usize::from(client.0)] * u64::from(key_bytes + value_bytes);
                     if *result == RequestResult::Ok {
                         self.settled = self.put_bytes;
                     }

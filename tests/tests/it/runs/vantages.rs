@@ -139,7 +139,7 @@ fn where_nobody_asks_is_not_observed_whoever_counts() {
 fn the_best_zone_is_not_the_one_that_was_out() {
     let cut = json!([{"at": "1m", "for": "1m", "kind": "zone_partition", "zone": "z1"}]);
     let (counted, rows) = writes_of(&asked(&["z1", "z2", "z3"], &cut, "best"));
-    assert!(rows[0] >= 60.0 && (15.0..30.0).contains(&rows[1]), "{rows:?}");
+    assert!(rows[0] >= 60.0 && (3.0..10.0).contains(&rows[1]), "{rows:?}");
     assert!((counted - rows[1].min(rows[2])).abs() < 1.0, "{counted} {rows:?}");
 }
 
@@ -265,7 +265,8 @@ fn vantages_without_requests_have_what_the_state_tells() {
         "faults": [{"at": "1m", "for": "1m", "kind": "process_pause", "member": "mb"}],
     }));
     let (counted, rows) = writes(&report);
-    assert!((50.0..61.0).contains(&counted), "{counted}");
+    // Until the connections with the member that is frozen are closed.
+    assert!((5.0..8.5).contains(&counted), "{counted}");
     assert_eq!(rows, [("a", 0.0), ("b", counted), ("c", 0.0), ("outside", 0.0)]);
     assert!(first_sentence(&report).ends_with(" for clients in b; in a nobody noticed"), "{}", report.verdict());
 }

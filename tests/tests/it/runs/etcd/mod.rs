@@ -2,6 +2,7 @@
 
 mod backend;
 mod cards;
+mod connections;
 mod costs;
 mod elections;
 mod links;

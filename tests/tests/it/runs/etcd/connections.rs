@@ -1,0 +1,93 @@
+//! Connections of clients: a member that falls silent is asked until the keep-alive has found out, and again when it is back.
+
+use super::*;
+use zonefall_core::scenario::{Client, ProcessPause};
+
+const START: u64 = 60;
+const LASTS: u64 = 100;
+
+/// One of the requests of the only client: when it was made and by whom it was answered, or not.
+struct Asked {
+    made: Time,
+    latency: Duration,
+    member: u8,
+    ok: bool,
+}
+
+/// Ten puts a second from the second zone, where `fault` keeps the member from being heard; its leader is in the first.
+fn asked(fault: Fault, client: Client, seed: u64) -> Vec<Asked> {
+    let mut scenario = faulty(LASTS, fault);
+    // Within its zone: the member there is the nearest.
+    scenario.network.paths[4].delay = Duration::from_micros(100);
+    scenario.clients = vec![Client { zone: ZoneId(1), ..client }].into();
+    check_modes(&scenario, seed);
+    let asked = |(at, record): (Time, Record)| match record {
+        Record::Client(ClientRecord::Request { latency, member, result, .. }) => {
+            Some(Asked { made: at - latency, latency, member: member.index, ok: result == RequestResult::Ok })
+        }
+        _ => None,
+    };
+    records(&scenario, seed).into_iter().filter_map(asked).collect()
+}
+
+fn silences() -> [Fault; 4] {
+    let cut = |direction| Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(1)), direction });
+    [
+        Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1)))),
+        cut(Direction::In),
+        cut(Direction::Out),
+        Fault::ProcessPause(ProcessPause(FaultTarget::Named(member(1)))),
+    ]
+}
+
+#[test]
+fn requests_go_to_others_once_a_silent_connection_is_closed() {
+    let second = Duration::from_secs(1);
+    for (seed, fault) in (0..).zip(silences()) {
+        for target in [Target::Nearest, Target::All, Target::Member(1)] {
+            let all = asked(fault.clone(), Client { target, ..puts(10) }, seed);
+            assert!(all.iter().all(|asked| asked.ok), "{fault:?}, {target:?}: others answer");
+            // One that is back has first to catch up.
+            let during = all.iter().filter(|asked| asked.made < at(START + LASTS));
+            let late: Vec<Time> = during.filter(|asked| asked.latency > second).map(|asked| asked.made).collect();
+            let closed = at(START) + Duration::from_secs(8);
+            let (first, last) = (late.first().expect("some wait"), late.last().expect("some wait"));
+            assert!((at(START) - second..at(START) + second / 2).contains(first), "{fault:?}, {target:?}: first {first:?}");
+            assert!((closed - second * 2..closed + second / 2).contains(last), "{fault:?}, {target:?}: last {last:?}");
+            // Dials are up to two minutes apart.
+            let back = all.iter().find(|asked| asked.made > at(START + LASTS) && asked.member == 1).expect("it is asked again");
+            assert!(back.made < at(START + LASTS) + second * 130, "{fault:?}, {target:?}: {:?}", back.made);
+        }
+    }
+}
+
+#[test]
+fn a_client_without_retries_has_one_endpoint() {
+    let [crash, ..] = silences();
+    let all = asked(crash, Client { target: Target::Member(1), retries: 0, ..puts(10) }, 1);
+    assert!(all.iter().all(|asked| asked.member == 1));
+    let during = all.iter().filter(|asked| (at(START + 1)..at(START + LASTS - 6)).contains(&asked.made));
+    let during: Vec<bool> = during.map(|asked| asked.ok).collect();
+    assert!(during.len() > 900 && during.iter().all(|ok| !ok), "nobody answers for it");
+}
+
+#[test]
+fn a_member_whose_kernel_answers_is_left_at_once() {
+    let killed = Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(1))));
+    let all = asked(killed, Client { target: Target::Nearest, ..puts(10) }, 1);
+    assert!(all.iter().all(|asked| asked.ok && asked.latency < Duration::from_millis(100)));
+    let during = all.iter().filter(|asked| (at(START + 1)..at(START + LASTS)).contains(&asked.made));
+    assert!(during.into_iter().all(|asked| asked.member != 1));
+    assert!(all.last().is_some_and(|asked| asked.member == 1), "it is asked again");
+}
+
+#[test]
+fn where_no_connection_is_open_all_are_tried() {
+    // The client's own zone is cut off: all members but its own fall silent, and that one has no leader.
+    let zone = Fault::ZonePartition(ZonePartition { zone: FaultTarget::Named(ZoneId(1)), direction: Direction::Both });
+    let all = asked(zone, Client { target: Target::All, ..puts(10) }, 1);
+    let over = at(START + LASTS);
+    let first = all.iter().find(|asked| asked.made > over + Duration::from_secs(2)).expect("the client goes on");
+    assert!(first.ok, "its own member is there again, whatever the others' connections are");
+    assert!(all.iter().filter(|asked| asked.made > over + Duration::from_secs(2)).all(|asked| asked.ok));
+}
