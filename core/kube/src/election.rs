@@ -45,6 +45,8 @@ struct Candidate {
     server: Option<u32>,
     /// Since when it can write its lease in time.
     writes: Option<Time>,
+    /// How long a write of its lease takes, or last took, where it is answered in time.
+    took: Duration,
     /// What it writes to its lease waits for a reply. Else it is written, or fails at once.
     waits: bool,
     /// How long its other writes take, where they are answered.
@@ -134,7 +136,8 @@ impl Election {
         if let Some(key) = first.map(|(key, _)| *key) {
             let period = ctx.spec.timers.retry_period;
             let phase = self.draw(0, Purpose::Phase, ctx).below(period.as_nanos());
-            self.take(key, Time::from_nanos(phase), ctx);
+            self.take(key, ctx);
+            self.renewals = Periodic::new(Time::from_nanos(phase), period);
         }
     }
 
@@ -146,6 +149,7 @@ impl Election {
             host,
             server: None,
             writes: None,
+            took: Duration::ZERO,
             waits: false,
             acts: None,
             seen: None,
@@ -263,7 +267,7 @@ impl Election {
         if started.is_some() && self.gives_up.is_some_and(|at| at > ctx.now) {
             self.gives_up = None;
             let reply = ctx.now + Duration::from_nanos(self.course(ctx).below(took.as_nanos().max(1)));
-            (self.renewed, self.renewals) = (ctx.now, Periodic::new(reply, timers.retry_period));
+            (self.renewed, self.renewals) = (reply, Periodic::new(reply, timers.retry_period));
         }
     }
 
@@ -347,16 +351,20 @@ impl Election {
             let candidate = self.candidates.get_mut(&key).expect("it is one of them");
             let seen = *candidate.seen.get_or_insert(at);
             if self.free || acquire::is_over(seen, lasts, at) {
-                return self.take(key, ctx.now, ctx);
+                return self.take(key, ctx);
             }
             candidate.step_to(seen + lasts, ctx);
         }
     }
 
-    fn take(&mut self, key: u32, renewal: Time, ctx: &mut ClusterCtx<'_>) {
+    /// A candidate takes the lease, with a reply within the time that a write takes. (Processes of several components may start at one
+    /// moment, find their leases free, and would renew them and give them up at one moment ever after.)
+    fn take(&mut self, key: u32, ctx: &mut ClusterCtx<'_>) {
         self.holder = Some(key);
         (self.free, self.term) = (false, self.term + 1);
-        (self.renewed, self.renewals) = (ctx.now, Periodic::new(renewal, ctx.spec.timers.retry_period));
+        let within = self.draw(self.term, Purpose::Phase, ctx).below(self.candidates[&key].took.as_nanos().max(1));
+        self.renewed = ctx.now + Duration::from_nanos(within);
+        self.renewals = Periodic::new(self.renewed, ctx.spec.timers.retry_period);
         ctx.record(KubeRecord::Lease(self.component, Some(self.candidates[&key].replica)));
     }
 
@@ -391,6 +399,7 @@ impl Candidate {
     fn follow(&mut self, Attachment { server, writes, waits, acts }: Attachment, now: Time) {
         (self.server, self.waits, self.acts) = (server, waits, acts);
         self.writes = writes.map(|_| self.writes.unwrap_or(now));
+        self.took = writes.unwrap_or(self.took);
     }
 
     fn skip(&mut self, periods: f64, ctx: &ClusterCtx<'_>) {
