@@ -266,9 +266,10 @@ impl Balancer {
         self.resolved(Vantage::Zone(net.zone(from)), spec, net).into_iter().filter(is_near).collect()
     }
 
-    /// Nodes that the name of the balancer resolves to, by their places. One that forwards within its zone is left out while no target there is healthy,
-    /// unless that holds for all (AWS, "Target group health": DNS fails away from zones without healthy targets; all zones unhealthy: to
-    /// all). How long clients keep an older answer is left out. Where all nodes have one address, the one at which packets `from` there enter.
+    /// Nodes that the name of the balancer resolves to, by their places. One that finds no target healthy, for it has no power or forwards
+    /// within its zone, is left out, unless that holds for all (AWS, "Target group health": DNS fails away from zones without healthy
+    /// targets; all zones unhealthy: to all). How long clients keep an older answer is left out. Where all nodes have one address, the one
+    /// at which packets `from` there enter.
     pub(crate) fn resolved(&self, from: Vantage, spec: &LoadBalancer, net: &Network) -> Vec<u16> {
         let is_well = |node: &u16| self.eligible(*node, spec, net).iter().any(|key| self.health(*node, *key) == Health::Healthy);
         if spec.one_address {
@@ -278,7 +279,8 @@ impl Balancer {
             let order = |node: &u16| (!is_reached(node), !spec.cross_zone && !is_well(node), !is_near(node));
             return self.nodes().min_by_key(order).into_iter().collect();
         }
-        let well: Vec<u16> = self.nodes().filter(|node| !spec.cross_zone && is_well(node)).collect();
+        let fails_away = !(spec.cross_zone && spec.relays);
+        let well: Vec<u16> = self.nodes().filter(|node| fails_away && is_well(node)).collect();
         if well.is_empty() { self.nodes().collect() } else { well }
     }
 

@@ -109,6 +109,23 @@ fn name_of_a_balancer_resolves_to_no_node_without_healthy_targets_unless_all_are
 }
 
 #[test]
+fn name_of_a_balancer_resolves_to_no_node_without_power() {
+    let mut scenario = scenario(r#", "cross_zone": true, "check": {"kind": "readyz"}"#, "null");
+    scenario.load_balancers[LB].relays = false;
+    let mut bench = Bench::new(scenario, 1, Stepping::FastForward);
+    let resolved = |bench: &Bench| bench.access.balancers()[0].resolved(zone(1), &bench.scenario.load_balancers[LB], &bench.net);
+    drop(bench.net.set_zone_powered_off(ZoneId(0), true));
+    bench.update();
+    assert_eq!(resolved(&bench), [0, 1, 2], "its checks have not failed yet");
+    bench.run(Duration::from_secs(60));
+    assert_eq!(resolved(&bench), [1, 2]);
+    drop(bench.net.set_zone_powered_off(ZoneId(0), false));
+    bench.update();
+    bench.run(Duration::from_secs(60));
+    assert_eq!(resolved(&bench), [0, 1, 2]);
+}
+
+#[test]
 fn node_in_a_zone_without_targets_serves_nobody() {
     let mut scenario = scenario(r#", "cross_zone": false"#, "null");
     scenario.load_balancers[LB].relays = false;
