@@ -200,9 +200,12 @@ impl Causes {
                 }
                 self.work.ready.remove(&key);
                 self.work.unschedulable.remove(&key);
-                // It may have served till now.
-                if let Some(end) = self.work.ends.remove(&key) {
+                // It may have served till now, or serve on: what is deleted by force goes before its process has stopped.
+                if let Some(end) = self.work.ends.get(&key).copied() {
                     self.ends(at, etcd, end);
+                    if !matches!(end.how, Ending::Forced(_)) {
+                        self.work.ends.remove(&key);
+                    }
                 }
             }
             PodFact::Evicted(false) | PodFact::Denied | PodFact::SeveralBudgets => {
@@ -216,7 +219,11 @@ impl Causes {
                     self.happened(at, etcd, Incident::OrphanStops(orphan));
                 }
             }
-            PodFact::Ready(true) => drop(self.work.ready.insert(key)),
+            PodFact::Ready(true) => {
+                self.work.ready.insert(key);
+                // The pod before it, of the same name, has ended.
+                self.work.ends.retain(|of, end| *of != key || !matches!(end.how, Ending::Forced(_)));
+            }
             PodFact::Ready(false) => drop(self.work.ready.remove(&key)),
             PodFact::Terminating if !self.is_ending(at, etcd, key) => self.pod_ends(at, etcd, key, Ending::Deleted),
             _ => {
