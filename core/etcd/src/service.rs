@@ -152,6 +152,12 @@ impl EtcdCluster {
         if followers == 0 { Some(sync(leader)) } else { Some(times.get(followers - 1)?.max(&sync(leader)).to_owned()) }
     }
 
+    /// Whether a member that has started serves clients it did not have before: it publishes its name through raft first, which takes a
+    /// leader and all that was committed by then (`server/embed/serve.go`, `ReadyNotify`).
+    pub fn has_published(&self, index: u8) -> bool {
+        self.server(index).is_some_and(|server| server.raft.lead.is_some() && server.behind.is_none())
+    }
+
     /// Whom a member follows, itself where it leads.
     pub fn follows(&self, index: u8) -> Option<u8> {
         self.server(index)?.raft.lead

@@ -67,6 +67,7 @@ impl Client {
             since: ctx.now,
             tries: 0,
             member,
+            is_down: false,
             stage: Stage::AtServer(ctx.now),
             rejections: 0,
             place: None,

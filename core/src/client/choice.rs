@@ -49,8 +49,9 @@ impl Client {
             }
             Target::All => None,
         };
-        // One that never tries another has no other endpoint.
-        aim.filter(|&index| self.spec.retries == 0 || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(&members))
+        // One that names a member and tries no other has no other endpoint.
+        let is_bound = self.spec.retries == 0 && matches!(self.spec.target, Target::Member(_));
+        aim.filter(|&index| is_bound || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(&members))
     }
 
     fn in_turn(&mut self, members: &[u8]) -> u8 {

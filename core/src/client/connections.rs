@@ -79,13 +79,18 @@ impl Client {
 
     /// Whether a member whose connection is closed takes another.
     fn is_answered(&self, member: u8, ctx: &ClientCtx<'_>) -> bool {
-        self.hears(member, ctx) && ctx.cluster.members[usize::from(member)].process.serves()
+        self.hears(member, ctx) && ctx.cluster.has_published(member)
     }
 
-    /// A request waits for a member.
+    /// Whether a dial is refused at once: nothing listens there.
+    fn is_refused(&self, member: u8, ctx: &ClientCtx<'_>) -> bool {
+        self.hears(member, ctx) && !ctx.cluster.members[usize::from(member)].process.serves()
+    }
+
+    /// A request waits for a member, or a watch.
     pub(super) fn expect_word(&mut self, member: u8, ctx: &mut ClientCtx<'_>) {
-        let connection = &self.connections[usize::from(member)];
-        if self.has_connections() && connection.state == State::Open && !self.hears(member, ctx) {
+        let is_open = self.connections[usize::from(member)].state == State::Open;
+        if is_open && self.has_connections() && ctx.net.is_powered(self.host) && !self.hears(member, ctx) {
             self.change(member, State::Silent, Some(ctx.now + self.spec.silence), ctx);
         }
     }
@@ -130,6 +135,7 @@ impl Client {
         for token in self.requests.at(member) {
             self.answered(token, Answer::Unavailable, ctx);
         }
+        self.leave_member(member, ctx);
     }
 
     /// A dial that is not answered, and when the next follows.
@@ -140,14 +146,18 @@ impl Client {
         self.drawn += 1;
         let part = self.connection_draws.draw(self.drawn).unit();
         let varied = scale(wait, 1.0 + jitter * (2.0 * part - 1.0));
-        let lasts = if self.hears(member, ctx) { Duration::ZERO } else { DIAL };
+        let lasts = if self.is_refused(member, ctx) { Duration::ZERO } else { DIAL };
         let state = State::Closed { dials, dialled_until: ctx.now + lasts };
         self.change(member, state, Some(ctx.now + varied.max(lasts)), ctx);
     }
 
-    /// The network or a process may have changed: one that was silent is heard, or one that is being dialled answers.
+    /// The network or a process may have changed: one that something waits for falls silent or is heard again, or one that is being dialled
+    /// answers.
     pub(super) fn follow_connections(&mut self, ctx: &mut ClientCtx<'_>) {
         for member in 0..self.connections.len() as u8 {
+            if self.watches_at(member) || !self.requests.at(member).is_empty() {
+                self.expect_word(member, ctx);
+            }
             let opens = match self.connections[usize::from(member)].state {
                 State::Open => false,
                 State::Silent => self.hears(member, ctx),

@@ -2,6 +2,7 @@
 
 use crate::client::record::{ClientRecord, Delay};
 use crate::client::{Client, ClientCtx};
+use crate::etcd::raft::entry::Token;
 use crate::ids::MemberId;
 use crate::kernel::time::{Duration, Time};
 use crate::network::wire::Burst;
@@ -29,10 +30,11 @@ impl Client {
         }
     }
 
-    /// Tells that a request has waited in vain for a member, if its process does not run.
-    pub(super) fn tell_down(&mut self, member: u8, ctx: &mut ClientCtx<'_>) {
-        if !ctx.cluster.members[member as usize].process.serves() {
-            self.tell_delay(member, Delay::Down, self.timeout, ctx);
+    /// Tells that a request has waited in vain for a member, if its process did not run, and does not.
+    pub(super) fn tell_down(&mut self, token: Token, ctx: &mut ClientCtx<'_>) {
+        let was_down = self.requests.get(token).is_some_and(|request| request.is_down);
+        if was_down && !ctx.cluster.members[usize::from(token.member)].process.serves() {
+            self.tell_delay(token.member, Delay::Down, self.timeout, ctx);
         }
     }
 

@@ -227,6 +227,8 @@ impl Client {
             self.queue_deadline(due, ctx.out);
         }
         self.expect_word(member, ctx);
+        let is_down = !ctx.cluster.members[usize::from(member)].process.serves();
+        self.requests.get_mut(token).expect("an open request").is_down = is_down;
         let bytes = GRPC_OVERHEAD + codec::request_body(self.spec.op);
         if ctx.net.is_blocked(self.host, host) {
             return;
@@ -331,7 +333,9 @@ impl Client {
     fn try_another(&mut self, token: Token, result: RequestResult, ctx: &mut ClientCtx<'_>) {
         self.look_up(ctx);
         let request = self.requests.get(token).expect("an open request");
-        if request.tries >= self.spec.retries || !self.is_on(ctx) {
+        // A client that begins no more requests ends those that are under way; a server that is gone has none.
+        let is_there = self.spec.server.is_none() || self.attachment.is_some();
+        if request.tries >= self.spec.retries || !is_there {
             self.finish(token, result, ctx);
             return;
         }
@@ -405,7 +409,7 @@ impl Client {
             }
             self.deadlines.pop_front();
             if open {
-                self.tell_down(token.member, ctx);
+                self.tell_down(token, ctx);
                 self.try_another(token, RequestResult::TimedOut, ctx);
             }
         }

@@ -3,7 +3,7 @@
 //! ```text
 //!   attached --path blocked--> held --healed--> next retransmission: everything since the last event that was sent
 //!      ^                        |
-//!      |                        `--no word for its time-out--> gives the member up
+//!      |                        `--no word for `silence`--> gives the member up
 //!      `-- another member, from the same revision <--- seeks <---`---- the member's process is gone
 //! ```
 //!
@@ -54,13 +54,8 @@ impl Client {
         if !self.is_on(ctx) {
             return;
         }
-        if let Some(member) = self.watch.at {
-            let silent =
-                self.watch.held_since.is_some_and(|since| ctx.now >= since + self.timeout) && !self.is_connected_to(member, ctx);
-            if !silent {
-                return;
-            }
-            self.detach(ctx);
+        if self.watch.at.is_some() {
+            return;
         }
         let n = ctx.cluster.members.len() as u8;
         let first = self.first_member(ctx);
@@ -74,6 +69,20 @@ impl Client {
         if let Some(member) = self.watch.at {
             self.watch.seen.get_or_insert_with(|| ctx.cluster.applied_at(member));
             self.catch_up(member, ctx);
+            self.expect_word(member, ctx);
+        }
+    }
+
+    /// Whether it watches at a member.
+    pub(super) fn watches_at(&self, member: u8) -> bool {
+        self.watch.at == Some(member)
+    }
+
+    /// Its connection with a member is closed: a watch there goes on elsewhere.
+    pub(super) fn leave_member(&mut self, member: u8, ctx: &mut ClientCtx<'_>) {
+        if self.watches_at(member) {
+            self.detach(ctx);
+            self.seek(ctx);
         }
     }
 
@@ -109,7 +118,6 @@ impl Client {
             self.send_event(watched, ctx);
         } else {
             self.watch.held_since = Some(ctx.now);
-            self.schedule(ctx.now + self.timeout, ClientEvent::Watch, ctx);
         }
     }
 
@@ -162,7 +170,7 @@ impl Client {
         self.watch.held_since = None;
         let host = ctx.cluster.members[member as usize].host;
         let told = reset && self.is_connected_to(member, ctx);
-        let notice = if told { ctx.net.round_trip(host, self.host) } else { self.timeout };
+        let notice = if told { ctx.net.round_trip(host, self.host) } else { self.spec.silence };
         self.schedule(ctx.now + notice, ClientEvent::Watch, ctx);
     }
 

@@ -293,9 +293,9 @@ impl Observer for Availability {
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
             Record::Client(ClientRecord::Request { client, from, op, member, latency, waited, expected, result }) => {
                 let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
-                let (dark, cut_off) = self.isolated.at(*from, at - *latency, at);
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
+                let (dark, cut_off) = self.isolated.at(*from, of.node, at - *latency, at);
                 let request = Request { from: at - *latency, to: at, ok, cut_off };
                 // etcd has not kept it waiting.
                 let of_etcd = Request { from: request.from + *waited, ..request };

@@ -148,7 +148,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
         }
         Record::Client(ClientRecord::Connection { client, member, open, .. }) => {
             let (client, member) = (&scenario.client(*client).name, name(*member));
-            let what = if *open { "open again" } else { "closed: requests take others" };
+            let what = if *open { "open again" } else { "closed" };
             format!("the connection of {client} with {member} is {what}")
         }
         Record::Client(ClientRecord::Delayed { client, member, by, wait, .. }) => {

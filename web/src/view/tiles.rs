@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(api(&report), None);
         // Three m5.large for 730 h, three volumes of 25 GiB, and bytes between zones.
         let tile = cost(&report, None);
-        assert_eq!((tile.value.as_str(), tile.detail.as_str()), ("$270.35 a month", "$29.42 of it between zones"));
+        assert_eq!((tile.value.as_str(), tile.detail.as_str()), ("$270.36 a month", "$29.43 of it between zones"));
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //!                 |==============|               the service is too slow for clients there
 //! ```
 //!
+//! Of several that were made at one moment each tells of its share of that time.
+//!
 //! Where the service was not there it is not counted twice, and the first late ones up to a deadline before are its interruption's. Late
 //! ones less than [`Rules::apart`] apart, of any zone, are one outage; it counts for as long as it lasted in the zone that was hit most.
 
@@ -18,13 +20,14 @@ use std::sync::Arc;
 
 use super::service_of;
 use crate::client::longest_admission;
-use crate::ids::{ClientId, EtcdId, FaultId, TiVec, ZoneId};
+use crate::ids::{ClientId, EtcdId, FaultId, NodeId, TiVec, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::observe::causes::{self, BEFORE};
 use crate::observe::vantages::Vantages;
 use crate::record::Service;
 use crate::scenario::{
-    ActiveFault, Client, Fault, FaultTarget, Load, ProbeFrom, Scenario, Target, Vantage, ZonePartition, ZonePower,
+    ActiveFault, Client, Fault, FaultTarget, Load, NodeCrash, NodePartition, ProbeFrom, Scenario, Target, Vantage, ZonePartition,
+    ZonePower,
 };
 
 /// Where no other is made, a request tells of so long a time at least.
@@ -121,7 +124,7 @@ pub(super) struct Request {
     pub(super) cut_off: bool,
 }
 
-/// Zones without power, or cut off: since when, and until when.
+/// Zones and nodes without power, or cut off: since when, and until when.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Isolated {
     faults: Vec<(FaultId, Fault, Time, Time)>,
@@ -129,7 +132,7 @@ pub(super) struct Isolated {
 
 impl Isolated {
     pub(super) fn began(&mut self, fault: &ActiveFault) {
-        if let Fault::ZonePower(_) | Fault::ZonePartition(_) = fault.fault {
+        if let Fault::ZonePower(_) | Fault::ZonePartition(_) | Fault::NodeCrash(_) | Fault::NodePartition(_) = fault.fault {
             self.faults.push((fault.id, fault.fault.clone(), fault.from, Time::MAX));
         }
     }
@@ -141,11 +144,17 @@ impl Isolated {
         }
     }
 
-    /// Whether a zone had no power at some time between two, and whether it was cut off.
-    pub(super) fn at(&self, zone: ZoneId, from: Time, to: Time) -> (bool, bool) {
+    /// Whether a request from a zone (and a node) that was made and ended at these times tells nothing of others, for there was no power or
+    /// the node alone was cut off, and whether the zone was cut off.
+    pub(super) fn at(&self, zone: ZoneId, node: Option<NodeId>, from: Time, to: Time) -> (bool, bool) {
         let here = FaultTarget::Named(zone);
         let during = || self.faults.iter().filter(|(_, _, begin, end)| *begin <= to && from <= *end).map(|(_, fault, ..)| fault);
-        let dark = during().any(|fault| matches!(fault, Fault::ZonePower(ZonePower(zone)) if *zone == here));
+        let is_own = |other: FaultTarget<NodeId>| node.map(FaultTarget::Named) == Some(other);
+        let dark = during().any(|fault| match fault {
+            Fault::ZonePower(ZonePower(zone)) => *zone == here,
+            Fault::NodeCrash(NodeCrash(node)) | Fault::NodePartition(NodePartition { node, .. }) => is_own(*node),
+            _ => false,
+        });
         let cut_off = during().any(|fault| matches!(fault, Fault::ZonePartition(ZonePartition { zone, .. }) if *zone == here));
         (dark, cut_off)
     }
@@ -211,13 +220,19 @@ impl Late {
         loop {
             // All that were made before the next one are known when it can last no longer.
             let ends = |request: &Request| request.to.max(request.from + rules.deadline.max(TELLS));
-            let next = zone.recent.get(1).copied();
-            let until = |request: &Request| next.map_or(Time::MAX, |next| next.from).min(ends(request));
-            let Some(request) = zone.recent.pop_front_if(|request| until(request) + rules.horizon < now) else { return };
-            let until = until(&request).min(end);
-            if rules.in_time(&request) {
-                continue;
+            let Some(first) = zone.recent.front().copied() else { return };
+            let made = zone.recent.partition_point(|request| request.from == first.from);
+            let next = zone.recent.get(made).copied();
+            let lasts = zone.recent.iter().take(made).map(ends).fold(first.from, Time::max);
+            let until = next.map_or(Time::MAX, |next| next.from).min(lasts);
+            if until + rules.horizon >= now {
+                return;
             }
+            let all: Vec<Request> = zone.recent.drain(..made).collect();
+            let late = all.iter().filter(|request| !rules.in_time(request));
+            let Some(request) = late.clone().next().copied() else { continue };
+            let whole = until.min(end).since(request.from.min(end));
+            let until = request.from.min(end) + whole * (late.count() as u64) / (made as u64);
             // The first late ones right before an interruption are its own.
             let first = zone.last_late.is_none_or(|last| last + BEFORE < request.from);
             if first && interrupted(request.from, request.from + rules.deadline) > Duration::ZERO {

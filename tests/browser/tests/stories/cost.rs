@@ -107,7 +107,7 @@ fn latency_is_told_by_path_and_etcd_alone_has_a_bill() {
         page.click("tab-latency");
         page.see_among(".values", "put, eu-west-1b → leader");
         page.click("tab-cost");
-        page.see("charted", "$270.35");
+        page.see("charted", "$270.36");
     });
 }
 

@@ -12,9 +12,9 @@ fn tiles_tell_the_outcome_and_open_their_tabs() {
         open_and_watch(page);
         page.see("tile-quorum", "held");
         page.see("tile-quorum", "1 failure tolerated, 0 at worst");
-        page.see("tile-latency", "→ 5 s →");
-        page.see("tile-cost", "$270.35 a month");
-        page.see("tile-cost", "$29.42 of it between zones");
+        page.see("tile-latency", "→ 7.7 s →");
+        page.see("tile-cost", "$270.36 a month");
+        page.see("tile-cost", "$29.43 of it between zones");
         assert!(!page.is_there("tile-api"));
         for (tile, tab) in [("tile-latency", "tab-latency"), ("tile-cost", "tab-cost"), ("tile-quorum", "tab-availability")] {
             page.tab_to(tile);

@@ -59,6 +59,25 @@ fn late_requests_are_an_outage_until_the_next_is_in_time() {
     assert_eq!(writes(Target::Member(0), &late), (0.0, vec![]));
 }
 
+#[test]
+fn requests_made_at_one_moment_share_the_time_until_the_next() {
+    const OK: RequestResult = RequestResult::Ok;
+    // In whatever order they end.
+    for late_ends in [64_000, 67_000] {
+        let together = [
+            asked(60_000, 60_100, OK),
+            asked(62_000, late_ends, RequestResult::TimedOut),
+            asked(62_000, 66_500, OK),
+            asked(62_000, 62_100, OK),
+            asked(62_000, 62_200, OK),
+            asked(66_000, 66_100, OK),
+        ];
+        // It lasts until the next is made; two of four were late, by the deadline of a second.
+        let unavailable_s = writes(Target::All, &together).0;
+        assert!((unavailable_s - 2.0).abs() < 1e-9, "{unavailable_s}");
+    }
+}
+
 /// An API server asks the member of its connection; others may ask another.
 #[test]
 fn an_answer_of_a_follower_to_an_api_server_says_nothing_of_etcd() {

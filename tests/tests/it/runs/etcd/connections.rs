@@ -1,6 +1,7 @@
 //! Connections of clients: a member that falls silent is asked until the keep-alive has found out, and again when it is back.
 
 use super::*;
+use zonefall_core::scenario::Node;
 use zonefall_core::scenario::{Client, ProcessPause};
 
 const START: u64 = 60;
@@ -90,4 +91,68 @@ fn where_no_connection_is_open_all_are_tried() {
     let first = all.iter().find(|asked| asked.made > over + Duration::from_secs(2)).expect("the client goes on");
     assert!(first.ok, "its own member is there again, whatever the others' connections are");
     assert!(all.iter().filter(|asked| asked.made > over + Duration::from_secs(2)).all(|asked| asked.ok));
+}
+
+#[test]
+fn a_request_under_way_waits_as_long_as_those_that_follow() {
+    // The only one of its connection waits from the first moment on.
+    let paused = Fault::ProcessPause(ProcessPause(FaultTarget::Named(member(1))));
+    let load = Load::Closed { connections: 1 };
+    let timeout = Duration::from_secs(60);
+    let all = asked(paused, Client { target: Target::Nearest, load, timeout, stop: at(START + 20), ..puts(10) }, 1);
+    let late = all.iter().map(|asked| asked.latency).max().expect("it asks");
+    // etcd's own time-out for a request is shorter than the silence.
+    assert!((Duration::from_secs(6)..Duration::from_millis(8_100)).contains(&late), "{late}");
+    let made = |asked: &&Asked| (at(START + 9)..at(START + 20)).contains(&asked.made);
+    assert!(all.iter().filter(made).count() > 1_000, "and others answer from then on");
+}
+
+#[test]
+fn a_watch_leaves_a_silent_member() {
+    for (seed, fault) in (0..).zip(silences()) {
+        let mut scenario = faulty(LASTS, fault.clone());
+        let watcher = Client { target: Target::Member(1), zone: ZoneId(2), ..client("watcher", Target::All) };
+        scenario.clients = vec![puts(10), watcher].into();
+        check_modes(&scenario, seed);
+        let heard = records(&scenario, seed).into_iter().filter_map(|(_, record)| match record {
+            Record::Client(ClientRecord::Request { op: Op::Watch, latency, .. }) => Some(latency),
+            _ => None,
+        });
+        let late = heard.max().expect("it hears of puts");
+        assert!((Duration::from_secs(6)..Duration::from_millis(8_200)).contains(&late), "{fault:?}: {late}");
+    }
+}
+
+#[test]
+fn a_member_that_starts_again_has_clients_when_it_has_caught_up() {
+    let [crash, ..] = silences();
+    let mut scenario = faulty(LASTS, crash);
+    scenario.clients = vec![Client { zone: ZoneId(1), target: Target::All, ..puts(500) }].into();
+    let records = records(&scenario, 1);
+    let (mut caught_up, mut opened) = (None, None);
+    for (at, record) in records {
+        match record {
+            Record::Etcd(EtcdRecord::CaughtUp { member: of, .. }) if of == member(1) => caught_up = Some(at),
+            Record::Client(ClientRecord::Connection { member: of, open: true, .. }) if of == member(1) => opened = Some(at),
+            _ => {}
+        }
+    }
+    let (caught_up, opened) = (caught_up.expect("it was behind"), opened.expect("it is dialled"));
+    assert!(caught_up <= opened, "{caught_up:?} {opened:?}");
+}
+
+#[test]
+fn what_befalls_a_clients_own_node_is_no_outage_of_etcd() {
+    let own = NodeId(3);
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(own), direction: Direction::Both });
+    for fault in [Fault::NodeCrash(NodeCrash(FaultTarget::Named(own))), cut] {
+        let mut scenario = faulty(LASTS, fault.clone());
+        let node = Node { name: "client".into(), zone: ZoneId(1), ..scenario.nodes[NodeId(1)].clone() };
+        scenario.nodes.push(node);
+        scenario.clients = vec![Client { zone: ZoneId(1), node: Some(own), target: Target::All, ..puts(10) }].into();
+        let report = check_modes(&scenario, 1);
+        let etcd = &report.etcd["etcd-main"];
+        assert!(etcd.write_unavailable_s < 1e-9 && etcd.outages.is_empty(), "{fault:?}: {:?}", etcd.outages);
+        assert!(etcd.requests.timed_out + etcd.requests.failed > 0, "{fault:?}: its requests fail all the same");
+    }
 }

@@ -45,7 +45,7 @@ fn a_short_cut_makes_events_late() {
     // Sent again 0.2, 0.6, 1.4, 3.0 and 6.2 s after the first that was lost.
     let late = latest(&heard_all);
     assert!(late >= Duration::from_secs(3) && late < Duration::from_millis(6_300), "{late}");
-    // Longer than the client's patience: it goes on at the member on its own node, which hears of the puts when the cut is over.
+    // Longer than a connection may be silent: it goes on at the member on its own node, which hears of the puts when the cut is over.
     let heard_all = heard(cut(20), Target::Member(0));
     assert_eq!(heard_all.len(), 900);
     assert!(latest(&heard_all) >= Duration::from_secs(20));
@@ -57,7 +57,7 @@ fn a_watch_goes_on_elsewhere_where_it_was() {
     assert_eq!(heard_all.len(), 900);
     let heard_all = heard(faulty(30, Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(1))))), Target::Member(1));
     assert_eq!(heard_all.len(), 900);
-    assert!(latest(&heard_all) > Duration::from_millis(6_900), "a dark host is missed only when the client's time is up");
+    assert!(latest(&heard_all) > Duration::from_millis(7_900), "a dark host is missed only when its connection is closed");
 }
 
 #[test]
