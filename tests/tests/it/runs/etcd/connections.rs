@@ -1,6 +1,7 @@
 //! Connections of clients: a member that falls silent is asked until the keep-alive has found out, and again when it is back.
 
 use super::*;
+use zonefall_core::record::Delay;
 use zonefall_core::scenario::Node;
 use zonefall_core::scenario::{Client, ProcessPause};
 
@@ -155,4 +156,20 @@ fn what_befalls_a_clients_own_node_is_no_outage_of_etcd() {
         assert!(etcd.write_unavailable_s < 1e-9 && etcd.outages.is_empty(), "{fault:?}: {:?}", etcd.outages);
         assert!(etcd.requests.timed_out + etcd.requests.failed > 0, "{fault:?}: its requests fail all the same");
     }
+}
+
+#[test]
+fn a_member_that_ran_when_it_was_asked_is_not_said_to_have_been_down() {
+    let cut = Fault::NodePartition(NodePartition { node: FaultTarget::Named(NodeId(1)), direction: Direction::Both });
+    let mut scenario = faulty(LASTS, cut);
+    let killed = Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(1))));
+    scenario.faults.push(PlannedFault { at: at(START + 4), lasts: Some(Duration::from_secs(30)), fault: killed });
+    let timeout = Duration::from_secs(7);
+    scenario.clients = vec![Client { zone: ZoneId(2), target: Target::Member(1), retries: 0, timeout, ..puts(10) }].into();
+    let told = |(at, record): (Time, Record)| {
+        matches!(record, Record::Client(ClientRecord::Delayed { by: Delay::Down, .. })).then_some(at)
+    };
+    let first = records(&scenario, 1).into_iter().find_map(told).expect("it is down for those that are made later");
+    // Those of the first second have timed out by 68 s, the others have failed then, with their connection.
+    assert!((at(START + 15)..at(START + 16)).contains(&first), "{first:?}");
 }
