@@ -3,6 +3,7 @@
 use crate::client::{Client, ClientCtx};
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::member::MemberState;
+use crate::etcd::raft::quorum::Members;
 use crate::scenario::{Op, Target};
 
 impl Client {
@@ -16,9 +17,9 @@ impl Client {
     }
 
     /// Members that a request may ask: those whose connections are open, or all where none is.
-    fn usable(&self, cluster: &EtcdCluster) -> Vec<u8> {
-        let all: Vec<u8> = (0..cluster.members.len() as u8).filter(|&index| self.may_send(cluster, index)).collect();
-        let open: Vec<u8> = all.iter().copied().filter(|&index| !self.is_closed(index)).collect();
+    fn usable(&self, cluster: &EtcdCluster) -> Members {
+        let all: Members = (0..cluster.members.len() as u8).filter(|&index| self.may_send(cluster, index)).collect();
+        let open: Members = all.iter().filter(|&index| !self.is_closed(index)).collect();
         if open.is_empty() { all } else { open }
     }
 
@@ -41,22 +42,22 @@ impl Client {
         let members = self.usable(cluster);
         let aim = match self.spec.target {
             Target::Leader => cluster.leader(),
-            Target::Follower => members.iter().copied().find(|&index| Some(index) != cluster.leader()),
+            Target::Follower => members.iter().find(|&index| Some(index) != cluster.leader()),
             Target::Member(index) => Some(index),
             Target::Nearest => {
                 let delay = |index: &u8| ctx.net.round_trip(self.host, cluster.members[*index as usize].host);
-                members.iter().copied().min_by_key(delay)
+                members.iter().min_by_key(delay)
             }
             Target::All => None,
         };
         // One that names a member and tries no other has no other endpoint.
         let is_bound = self.spec.retries == 0 && matches!(self.spec.target, Target::Member(_));
-        aim.filter(|&index| is_bound || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(&members))
+        aim.filter(|&index| is_bound || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(members))
     }
 
-    fn in_turn(&mut self, members: &[u8]) -> u8 {
+    fn in_turn(&mut self, members: Members) -> u8 {
         let count = members.len().max(1);
-        let member = members.get(self.turn as usize % count).copied().unwrap_or(0);
+        let member = members.iter().nth(self.turn as usize % count).unwrap_or(0);
         self.turn = self.turn.wrapping_add(1) % (count as u8);
         member
     }
@@ -64,6 +65,6 @@ impl Client {
     /// The next member that a request asks, after one that did not answer.
     pub(super) fn next_member(&self, after: u8, ctx: &ClientCtx<'_>) -> u8 {
         let (usable, count) = (self.usable(ctx.cluster), ctx.cluster.members.len() as u8);
-        (1..=count).map(|step| (after + step) % count).find(|index| usable.contains(index)).unwrap_or(after)
+        (1..=count).map(|step| (after + step) % count).find(|&index| usable.contains(index)).unwrap_or(after)
     }
 }
