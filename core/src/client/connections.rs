@@ -56,7 +56,7 @@ impl Connection {
 impl Client {
     /// Whether its connections are its own: those for most requests of an API server are [its server's](crate::kube::api).
     fn has_connections(&self) -> bool {
-        self.attachment.as_ref().is_none_or(|attachment| attachment.members.is_none())
+        self.attachment.as_ref().map_or(self.spec.server.is_none(), |attachment| attachment.members.is_none())
     }
 
     /// What is sent to a member arrives and is read, and so is what it sends, if only by its kernel.
@@ -116,7 +116,7 @@ impl Client {
         }
     }
 
-    /// A member that has been silent for too long is heard, or its connection is closed; one that is closed is dialled.
+    /// The connection with a member that has been silent for long enough is closed; one that is closed is dialled.
     pub(super) fn connection_due(&mut self, member: u8, generation: Generation, ctx: &mut ClientCtx<'_>) {
         if !self.connections[usize::from(member)].timer.fires(generation) {
             return;
@@ -154,6 +154,9 @@ impl Client {
     /// The network or a process may have changed: one that something waits for falls silent or is heard again, or one that is being dialled
     /// answers.
     pub(super) fn follow_connections(&mut self, ctx: &mut ClientCtx<'_>) {
+        if !self.has_connections() {
+            return;
+        }
         for member in 0..self.connections.len() as u8 {
             if self.watches_at(member) || !self.requests.at(member).is_empty() {
                 self.expect_word(member, ctx);
