@@ -104,7 +104,7 @@ fn form() {
     check(
         "/clients/0/consistency",
         json!("linearizable"),
-        "clients[0].consistency: expected one of the fields `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `retries`, `start`, `stop`, `op`, `key` or `value`; found the unknown field \"consistency\"",
+        "clients[0].consistency: expected one of the fields `name`, `etcd`, `zone`, `node`, `target`, `rate`, `arrivals`, `connections`, `requests`, `process`, `timeout`, `silence`, `retries`, `start`, `stop`, `op`, `key` or `value`; found the unknown field \"consistency\"",
     );
     check(
         "/clients/0/rate",
