@@ -109,6 +109,14 @@ fn a_request_under_way_waits_as_long_as_those_that_follow() {
 }
 
 #[test]
+fn requests_under_way_go_on_when_their_client_begins_no_more() {
+    let [crash, ..] = silences();
+    let all = asked(crash, Client { target: Target::Nearest, stop: at(START + 2), ..puts(10) }, 1);
+    assert!(all.iter().any(|asked| asked.latency > Duration::from_secs(5)), "some wait for the member that is gone");
+    assert!(all.iter().all(|asked| asked.ok), "and others answer them");
+}
+
+#[test]
 fn a_watch_leaves_a_silent_member() {
     for (seed, fault) in (0..).zip(silences()) {
         let mut scenario = faulty(LASTS, fault.clone());
