@@ -153,7 +153,7 @@ pub struct Client {
     pub process: Option<Process>,
     /// Gives up on a member's answer after this.
     pub timeout: Duration,
-    /// It closes a connection with a member that has been silent for so long (keep-alive and its time-out).
+    /// It closes its connection with a member that it has heard nothing from for so long (keep-alive time plus keep-alive timeout).
     pub silence: Duration,
     /// Further members it tries after a failure.
     pub retries: u32,

@@ -30,7 +30,7 @@ impl Client {
         }
     }
 
-    /// The member it asks first: whom it aims at, or, where that connection is closed, the others in turn.
+    /// The member it asks first: its target, or, where that connection is closed, the others in turn.
     pub(super) fn first_member(&mut self, ctx: &ClientCtx<'_>) -> u8 {
         self.look_up(ctx);
         let cluster = &ctx.cluster;
@@ -40,7 +40,7 @@ impl Client {
             return endpoint;
         }
         let members = self.usable(cluster);
-        let aim = match self.spec.target {
+        let wanted = match self.spec.target {
             Target::Leader => cluster.leader(),
             Target::Follower => members.iter().find(|&index| Some(index) != cluster.leader()),
             Target::Member(index) => Some(index),
@@ -52,7 +52,7 @@ impl Client {
         };
         // One that names a member and tries no other has no other endpoint.
         let is_bound = self.spec.retries == 0 && matches!(self.spec.target, Target::Member(_));
-        aim.filter(|&index| is_bound || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(members))
+        wanted.filter(|&index| is_bound || !self.is_closed(index)).unwrap_or_else(|| self.in_turn(members))
     }
 
     fn in_turn(&mut self, members: Members) -> u8 {

@@ -47,7 +47,7 @@ enum State {
 }
 
 impl Connection {
-    /// Whether an alarm still counts.
+    /// Whether the event of its timer still counts.
     pub(super) fn is_due(&self, generation: Generation) -> bool {
         self.timer.is_due(generation)
     }
@@ -65,7 +65,7 @@ impl Client {
         ctx.net.is_open(self.host, host) && !ctx.cluster.is_paused(member)
     }
 
-    /// Whether a request had better not ask a member first.
+    /// Whether the connection with a member is closed: requests take others while any is open.
     pub(super) fn is_closed(&self, member: u8) -> bool {
         matches!(self.connections[usize::from(member)].state, State::Closed { .. })
     }
@@ -87,7 +87,7 @@ impl Client {
         self.hears(member, ctx) && !ctx.cluster.members[usize::from(member)].process.serves()
     }
 
-    /// A request waits for a member, or a watch.
+    /// A request or a watch waits for a member: where nothing is heard, its connection has so long until it is closed.
     pub(super) fn expect_word(&mut self, member: u8, ctx: &mut ClientCtx<'_>) {
         let is_open = self.connections[usize::from(member)].state == State::Open;
         if is_open && self.has_connections() && ctx.net.is_powered(self.host) && !self.hears(member, ctx) {

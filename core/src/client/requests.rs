@@ -25,7 +25,7 @@ pub struct Request {
     pub tries: u32,
     /// Whom it is at now.
     pub member: u8,
-    /// That member did not run when it was sent there.
+    /// Whether the process of that member did not run when it was sent there.
     pub is_down: bool,
     /// Where it is.
     pub stage: Stage,

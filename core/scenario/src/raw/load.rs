@@ -55,8 +55,8 @@ pub struct RawClient {
     #[serde(default = "five_seconds")]
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --command-timeout (not verified)"))]
     pub timeout: Span,
-    /// Time without a word from a member after which its connection is closed, so that its requests, and those that follow, go to others
-    /// (`retries`): keep-alive and its time-out.
+    /// Time after which the client closes its connection with a member that it hears nothing from, and asks others: keep-alive time plus
+    /// keep-alive timeout. (With `retries` 0 and a member's name as `target` there are no others.)
     #[serde(default = "eight_seconds")]
     #[schemars(extend("x-min" = "1ms", "x-max" = "1h", "x-source" = "etcdctl --keepalive-time 2s and --keepalive-timeout 6s"))]
     pub silence: Span,
