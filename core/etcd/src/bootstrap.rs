@@ -148,6 +148,7 @@ impl EtcdCluster {
         for index in 0..self.members.len() {
             if let Some(server) = self.members[index].process.server_mut() {
                 server.raft.lead = Some(leader);
+                server.serves_clients = true;
             }
         }
         for (index, member) in (0u8..).zip(&spec.members) {
@@ -212,6 +213,8 @@ impl EtcdCluster {
             to_apply: 0,
             cores: Cores::new(self.options.cost.cores),
             apply_free: now,
+            serves_clients: false,
+            callers: Vec::new(),
             waiting: VecDeque::new(),
             reads: Reads::default(),
             watchers: Vec::new(),

@@ -70,6 +70,13 @@ pub enum EtcdEvent {
     },
 }
 
+impl EtcdEvent {
+    /// Heartbeats, their answers and the clocks that wait for them: a group at rest has none of them.
+    pub const fn is_arithmetic_at_rest(&self) -> bool {
+        matches!(self, Self::Deliver { .. } | Self::Process { timer: ProcessTimer::HeartbeatTick | ProcessTimer::Election, .. })
+    }
+}
+
 /// What a member's process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessTimer {

@@ -27,6 +27,7 @@ use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::Timer;
 use zonefall_network::HostId;
 use zonefall_network::process::StopReason;
+use zonefall_scenario::Op;
 use zonefall_scenario::ids::{ClientId, FaultId, MemberId};
 
 /// A member of a cluster, running or not.
@@ -142,6 +143,10 @@ pub struct Server {
     pub to_apply: u64,
     /// The apply loop is busy until then.
     pub apply_free: Time,
+    /// It has published its name: it serves clients.
+    pub serves_clients: bool,
+    /// Requests that came before it serves clients, and until when they wait.
+    pub callers: Vec<(Token, Op, Time)>,
     /// Proposals that wait for a leader, and until when, the oldest first.
     pub waiting: VecDeque<(Time, Token, Command)>,
     /// Linearizable reads.

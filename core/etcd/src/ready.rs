@@ -351,6 +351,7 @@ impl EtcdCluster {
         if server.reads.index.is_some_and(|wanted| wanted <= applied) {
             self.finish_reads(index, ctx);
         }
+        self.serve_clients_if_published(index, ctx);
     }
 
     /// Takes a snapshot after enough entries, once the disk has them all (`triggerSnapshot` waits for it). Entries before it stay while

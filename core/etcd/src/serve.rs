@@ -28,25 +28,51 @@ const MAX_APPLY_GAP: u64 = 5_000;
 impl EtcdCluster {
     /// A request arrives at the member of its token; its client waits until `until`. Whether a process is there to take it.
     pub fn request(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) -> bool {
-        let (id, cost) = (self.id, self.options.cost);
         if self.is_closed() {
             return false;
         }
         if self.put_aside(EtcdEvent::Request(token)) {
             return true;
         }
+        let Some(server) = self.members[token.member as usize].process.server_mut() else { return false };
+        if server.serves_clients {
+            self.take(token, op, until, ctx);
+        } else {
+            server.callers.push((token, op, until));
+        }
+        true
+    }
+
+    /// A process that has started serves clients once it has published its name through raft: it has a leader then, and all that was
+    /// committed when it started (`server/embed/serve.go`, `ReadyNotify`).
+    pub(super) fn serve_clients_if_published(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let server = self.server_mut(index);
+        if server.serves_clients || server.raft.lead.is_none() || server.behind.is_some() {
+            return;
+        }
+        server.serves_clients = true;
+        ctx.fx.service_changed.push(self.id);
+        for (token, op, until) in std::mem::take(&mut self.server_mut(index).callers) {
+            if ctx.now < until {
+                self.take(token, op, until, ctx);
+            }
+        }
+    }
+
+    /// Takes a request from its client.
+    fn take(&mut self, token: Token, op: Op, until: Time, ctx: &mut EtcdCtx<'_>) {
+        let (id, cost) = (self.id, self.options.cost);
         let member = &mut self.members[token.member as usize];
-        let Some(server) = member.process.server_mut() else { return false };
         if cost.is_none() {
             self.serve(token, op, until, ctx);
         } else {
+            let server = member.process.server_mut().expect("its process serves");
             let read = server.cores.take(ctx.now, reading(&cost, op));
             let writes = Command::of(op).is_some();
             let wait = if writes { cost.write } else { Duration::ZERO };
             ctx.schedule(read + wait, id, EtcdEvent::Work { token, step: Step::Read, life: member.lives as u32 });
             self.tell_backlog(token.member, Part::Cores, read, ctx);
         }
-        true
     }
 
     /// A request has come to this step, unless its process is gone.
@@ -126,7 +152,7 @@ impl EtcdCluster {
     /// Attaches a watcher; whether a process is there that takes one (a learner does not).
     pub fn watch(&mut self, index: u8, client: ClientId) -> bool {
         let Some(server) = self.members[index as usize].process.server_mut() else { return false };
-        if server.raft.conf_state.learners.contains(index) {
+        if !server.serves_clients || server.raft.conf_state.learners.contains(index) {
             return false;
         }
         server.watchers.push(client);
@@ -302,5 +328,6 @@ impl EtcdCluster {
                 self.server_mut(index).raft.propose(ctx.now, token, command);
             }
         }
+        self.serve_clients_if_published(index, ctx);
     }
 }

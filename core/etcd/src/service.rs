@@ -115,7 +115,7 @@ impl EtcdCluster {
     /// The same of any member.
     fn time_of(&self, index: u8, kind: RequestKind, net: &Network) -> Option<Duration> {
         let server = self.responsive(index)?;
-        if self.members[index as usize].is_defragmenting() {
+        if !server.serves_clients || self.members[index as usize].is_defragmenting() {
             return None;
         }
         if kind == RequestKind::SerializableRead {
@@ -152,10 +152,9 @@ impl EtcdCluster {
         if followers == 0 { Some(sync(leader)) } else { Some(times.get(followers - 1)?.max(&sync(leader)).to_owned()) }
     }
 
-    /// Whether a member that has started serves clients it did not have before: it publishes its name through raft first, which takes a
-    /// leader and all that was committed by then (`server/embed/serve.go`, `ReadyNotify`).
-    pub fn has_published(&self, index: u8) -> bool {
-        self.server(index).is_some_and(|server| server.raft.lead.is_some() && server.behind.is_none())
+    /// Whether a member's process has come so far that it serves clients.
+    pub fn serves_clients(&self, index: u8) -> bool {
+        self.server(index).is_some_and(|server| server.serves_clients)
     }
 
     /// Whom a member follows, itself where it leads.

@@ -115,6 +115,7 @@ impl EtcdCluster {
             {
                 server.database = snapshot.database;
                 server.snapshot_index = snapshot.index;
+                self.tell_quota_if_reached(to, ctx);
                 self.applied(to, ctx);
                 let news = before.map_or_else(Vec::new, |before| self.events_after(to, before, ctx.now));
                 ctx.fx.watched.extend(news);

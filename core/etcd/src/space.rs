@@ -78,12 +78,10 @@ impl EtcdCluster {
                 let server = self.server_mut(index);
                 server.database.write(database_growth(command));
                 server.backend.applied(command, 1);
-                let server = self.server(index).expect("its process serves");
-                if !refused && self.refuses_writes(server) {
-                    let (member, bytes) = (self.members[index as usize].id, server.database.file_bytes);
+                if !refused && self.refuses_writes(self.server(index).expect("its process serves")) {
                     ctx.fx.service_changed.push(self.id);
                     if has_room {
-                        ctx.record(EtcdRecord::QuotaReached { member, bytes });
+                        self.tell_quota_if_reached(index, ctx);
                     }
                 }
             }
@@ -94,6 +92,15 @@ impl EtcdCluster {
         let token = if entry.token.member == index { entry.token } else { Token::NONE };
         self.raise_alarm(index, token, ctx);
         Stored::BeyondQuota
+    }
+
+    /// Tells of a member's database that has just reached its quota without an alarm, by a put or as a snapshot that was received.
+    pub(super) fn tell_quota_if_reached(&self, index: u8, ctx: &mut EtcdCtx<'_>) {
+        let database = &self.server(index).expect("its process serves").database;
+        if !database.no_space && is_full(database.file_bytes, self.options.quota_bytes) {
+            let member = self.members[index as usize].id;
+            ctx.record(EtcdRecord::QuotaReached { member, bytes: database.file_bytes });
+        }
     }
 
     /// The alarm is on at a member, or off. `by`: who raised it, where that is told.

@@ -21,8 +21,8 @@ pub struct MemberStatus {
     pub role: Role,
     /// Its term.
     pub term: u64,
-    /// Its process serves.
-    pub up: bool,
+    /// Why its process does not serve; `None` where it does.
+    pub down: Option<Down>,
     /// Last index of its log.
     pub last_index: u64,
     /// Committed, as it knows.
@@ -85,8 +85,6 @@ pub struct EtcdClusterView {
 pub struct MemberView {
     /// Role, term and log.
     pub status: MemberStatus,
-    /// Why its process does not serve; `None` where it does.
-    pub down: Option<Down>,
     /// Whom it follows, itself included.
     pub follows: Option<u8>,
     /// When it would call an election if it heard nothing more; `None` where it leads, has no vote or does not serve.
@@ -99,6 +97,7 @@ pub struct MemberView {
 
 /// Why a process does not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Down {
     /// It is not in the cluster: not yet, or no more.
     Absent,
@@ -146,6 +145,19 @@ pub struct TransferView {
     pub left: u64,
 }
 
+/// Why a member's process does not serve.
+fn down(member: &Member) -> Option<Down> {
+    match (&member.process, member.state) {
+        (Process::Serving(_), _) => None,
+        (_, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
+        (_, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
+        (_, MemberState::Standby) => Some(Down::HeldDown),
+        (Process::Starting | Process::Restoring, MemberState::Joined) => Some(Down::Starting),
+        (Process::Down, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => Some(Down::HeldDown),
+        (Process::Down, MemberState::Joined) => Some(Down::NoData),
+    }
+}
+
 impl EtcdCluster {
     /// Its members, in the scenario's order.
     pub fn statuses(&self, now: Time) -> impl Iterator<Item = MemberStatus> {
@@ -171,7 +183,7 @@ impl EtcdCluster {
             member: member.id,
             role,
             term: term.unwrap_or(0),
-            up: server.is_some(),
+            down: down(member),
             last_index: log.map_or(0, |log| log.last() + flowed),
             committed: log.map_or(0, |log| log.committed + flowed),
             database_bytes: database.map_or(0, |database| database.file_bytes),
@@ -198,20 +210,8 @@ impl EtcdCluster {
 
     fn member_view(&self, member: &Member, status: MemberStatus) -> MemberView {
         let server = member.process.server();
-        let down = match (&member.process, member.state) {
-            (Process::Serving(_), _) => None,
-            (_, MemberState::Future | MemberState::Removed) => Some(Down::Absent),
-            (_, MemberState::Standby) if member.held_down == 0 => Some(Down::Standby),
-            (_, MemberState::Standby) => Some(Down::HeldDown),
-            (Process::Starting | Process::Restoring, MemberState::Joined) => Some(Down::Starting),
-            (Process::Down, MemberState::Joined) if member.held_down > 0 || member.halted || member.displaced => {
-                Some(Down::HeldDown)
-            }
-            (Process::Down, MemberState::Joined) => Some(Down::NoData),
-        };
         let may_campaign = server.filter(|server| server.raft.is_promotable() && !server.is_leader());
         MemberView {
-            down,
             follows: server.and_then(|server| server.raft.lead),
             campaigns_at: may_campaign.map(|server| server.raft.clock.deadline(server.raft.timeout_ticks)),
             writing: server.is_some_and(|server| server.write.is_some()),

@@ -1,4 +1,4 @@
-//! The event queue: a 4-ary heap over `(time, sequence)`.
+//! The event queue: a 4-ary heap over `(time, sequence)`; the sequence's first bit is the [`Turn`].
 //!
 //! ```text
 //!                     first                   the next event, or vacant just after a pop
@@ -19,7 +19,7 @@
 
 use crate::time::Time;
 
-/// Events in the order of their times; equal times in the order they were pushed.
+/// Events in the order of their times; those of one time by [`Turn`], then in the order they were pushed.
 ///
 /// Push and pop take O(log n). There is no removal: an event of a [`Timer`](crate::timer::Timer) carries a generation, and those that
 /// no longer count are popped and ignored.
@@ -37,9 +37,24 @@ pub struct EventQueue<E> {
     events: Vec<E>,
     /// Slots of `events` that no key owns.
     free: Vec<u32>,
-    /// Sequence of the next push.
-    sequence: u32,
+    /// Sequence of the next push of each turn.
+    sequence: [u32; 2],
 }
+
+/// When an event has its turn among those of one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Turn {
+    /// In the order in which they were pushed.
+    #[default]
+    First,
+    /// After all that have the first turn.
+    Last,
+}
+
+/// The first sequence of each turn.
+const SEQUENCES: [u32; 2] = [0, 1 << 31];
+/// Where the sequences of each turn end: the last of all belongs to no event.
+const SEQUENCES_END: [u32; 2] = [SEQUENCES[1], u32::MAX];
 
 const ARITY: usize = 4;
 
@@ -67,6 +82,10 @@ impl Key {
     const fn slot(self) -> u32 {
         self.0 as u32
     }
+
+    const fn turn(self) -> usize {
+        ((self.0 >> 32) as u32 >= SEQUENCES[1]) as usize
+    }
 }
 
 impl Group {
@@ -91,7 +110,7 @@ impl<E> Default for EventQueue<E> {
             below: 0,
             events: Vec::new(),
             free: Vec::new(),
-            sequence: 0,
+            sequence: SEQUENCES,
         }
     }
 }
@@ -105,11 +124,18 @@ impl<E: Copy> EventQueue<E> {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, at: Time, event: E) {
-        if self.sequence == u32::MAX {
+        self.push_for(Turn::First, at, event);
+    }
+
+    /// Adds an event that has this turn.
+    #[inline]
+    pub fn push_for(&mut self, turn: Turn, at: Time, event: E) {
+        let turn = turn as usize;
+        if self.sequence[turn] == SEQUENCES_END[turn] {
             self.renumber();
         }
-        let sequence = self.sequence;
-        self.sequence += 1;
+        let sequence = self.sequence[turn];
+        self.sequence[turn] += 1;
         if self.vacant {
             let slot = self.store_in(self.first.slot(), event);
             self.vacant = false;
@@ -242,7 +268,7 @@ impl<E: Copy> EventQueue<E> {
         Some(key)
     }
 
-    /// Gives the pending events the sequences 0, 1, ... in their order: once in 2^32 pushes.
+    /// Gives the pending events the first sequences of their turns in their order: once in 2^31 pushes.
     #[cold]
     fn renumber(&mut self) {
         let mut keys: Vec<Key> = self.groups.iter().flat_map(|group| group.0).take(self.below).collect();
@@ -254,11 +280,12 @@ impl<E: Copy> EventQueue<E> {
             self.free.extend((self.first != Key::PADDING).then(|| self.first.slot()));
             self.first = Key::PADDING;
         }
-        (self.groups, self.below, self.vacant, self.sequence) = (Vec::new(), 0, true, 0);
+        (self.groups, self.below, self.vacant, self.sequence) = (Vec::new(), 0, true, SEQUENCES);
         for key in keys {
             // In ascending order each stays where it is put.
-            let key = Key::new(key.at(), self.sequence, key.slot());
-            self.sequence += 1;
+            let turn = key.turn();
+            let key = Key::new(key.at(), self.sequence[turn], key.slot());
+            self.sequence[turn] += 1;
             if std::mem::take(&mut self.vacant) { self.first = key } else { self.sift_up(key) }
         }
     }
@@ -270,23 +297,25 @@ mod tests {
 
     use super::*;
 
-    /// The order of events by definition: sorted by time, stably.
+    /// The order of events by definition: sorted by time and turn, stably.
     #[derive(Clone, Default)]
-    struct Model(Vec<(Time, u32)>);
+    struct Model(Vec<((Time, Turn), u32)>);
 
     impl Model {
-        fn push(&mut self, at: Time, event: u32) {
-            self.0.insert(self.0.partition_point(|&(t, _)| t <= at), (at, event));
+        fn push(&mut self, turn: Turn, at: Time, event: u32) {
+            let place = (at, turn);
+            self.0.insert(self.0.partition_point(|&(other, _)| other <= place), (place, event));
         }
 
         fn pop_until(&mut self, until: Time) -> Option<(Time, u32)> {
-            self.0.first().is_some_and(|&(at, _)| at <= until).then(|| self.0.remove(0))
+            let due = self.0.first().is_some_and(|&((at, _), _)| at <= until);
+            due.then(|| self.0.remove(0)).map(|((at, _), event)| (at, event))
         }
     }
 
     #[derive(Clone, Debug)]
     enum Step {
-        Push(u64),
+        Push(Turn, u64),
         Pop,
         PopUntil(u64),
         /// Goes on with a clone; the original is emptied at the end.
@@ -297,8 +326,9 @@ mod tests {
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         // Few different times: many ties.
         let time = prop_oneof![8 => 0..20_u64, 1 => Just(u64::MAX)];
+        let turn = prop_oneof![Just(Turn::First), Just(Turn::Last)];
         let step = prop_oneof![
-            30 => time.clone().prop_map(Step::Push),
+            30 => (turn, time.clone()).prop_map(|(turn, at)| Step::Push(turn, at)),
             20 => Just(Step::Pop),
             4 => time.prop_map(Step::PopUntil),
             1 => Just(Step::Fork),
@@ -318,9 +348,9 @@ mod tests {
             let mut forks = Vec::new();
             for (event, step) in (0..).zip(steps) {
                 match step {
-                    Step::Push(at) => {
-                        queue.push(Time::from_nanos(at), event);
-                        model.push(Time::from_nanos(at), event);
+                    Step::Push(turn, at) => {
+                        queue.push_for(turn, Time::from_nanos(at), event);
+                        model.push(turn, Time::from_nanos(at), event);
                     }
                     Step::Pop => prop_assert_eq!(queue.pop(), model.pop_until(Time::MAX)),
                     Step::PopUntil(at) => {
@@ -331,17 +361,18 @@ mod tests {
                         let copy = queue.clone();
                         forks.push((std::mem::replace(&mut queue, copy), model.clone()));
                     }
-                    Step::Renumber => queue.sequence = u32::MAX,
+                    Step::Renumber => queue.sequence = SEQUENCES_END,
                 }
                 prop_assert_eq!(queue.len(), model.0.len());
                 prop_assert_eq!(queue.is_empty(), model.0.is_empty());
-                prop_assert_eq!(queue.next_time(), model.0.first().map(|&(at, _)| at));
+                prop_assert_eq!(queue.next_time(), model.0.first().map(|&((at, _), _)| at));
                 let owned = queue.len() + usize::from(queue.vacant && queue.first != Key::PADDING);
                 prop_assert_eq!(queue.events.len(), owned + queue.free.len(), "every slot is owned or free");
             }
             forks.push((queue, model));
             for (queue, model) in forks {
-                prop_assert_eq!(drain(queue), model.0);
+                let left: Vec<_> = model.0.into_iter().map(|((at, _), event)| (at, event)).collect();
+                prop_assert_eq!(drain(queue), left);
             }
         }
     }

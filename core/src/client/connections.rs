@@ -79,7 +79,7 @@ impl Client {
 
     /// Whether a member whose connection is closed takes another.
     fn is_answered(&self, member: u8, ctx: &ClientCtx<'_>) -> bool {
-        self.hears(member, ctx) && ctx.cluster.has_published(member)
+        self.hears(member, ctx) && ctx.cluster.serves_clients(member)
     }
 
     /// Whether a dial is refused at once: nothing listens there.

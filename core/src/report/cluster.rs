@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::etcd::view::Down;
 use crate::scenario::text;
 use crate::sim::Role;
 
@@ -157,6 +158,8 @@ pub struct MemberReport {
     pub term: u64,
     /// Whether its process serves.
     pub up: bool,
+    /// Why it does not.
+    pub down: Option<Down>,
     /// Last index of its log.
     pub last_index: u64,
     /// Committed index, as it knows.

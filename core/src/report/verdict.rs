@@ -7,6 +7,7 @@ mod workloads;
 use super::cluster::lasts_all_of;
 use super::{BudgetReport, DeadlockReport, EtcdReport, OutageKind, OutageReport, PendingReport, Report, vantage};
 use crate::etcd::command_bytes::is_full;
+use crate::etcd::view::Down;
 use crate::scenario::text;
 use indexmap::IndexMap;
 
@@ -160,7 +161,31 @@ fn sentences(cluster: &EtcdReport) -> Vec<Sentence> {
             .last()
             .map(|c| vec![say(format!("{} caught up in ", c.member)), at(c.at_s, text::seconds(c.duration_s)), say(".")]),
     );
+    all.extend(down(cluster));
     all
+}
+
+/// Who is down at the end, what the next loss would cost, and who does not start by itself.
+fn down(cluster: &EtcdReport) -> Option<Sentence> {
+    let of = |reasons: &[Down]| -> Vec<&str> {
+        let down = cluster.members.iter().filter(|member| member.down.is_some_and(|down| reasons.contains(&down)));
+        down.map(|member| member.name.as_str()).collect()
+    };
+    let (all, empty) = (of(&[Down::HeldDown, Down::NoData, Down::Starting]), of(&[Down::NoData]));
+    let verb = match all.len() {
+        0 => return None,
+        1 => "was",
+        _ => "were",
+    };
+    let at_the_limit = cluster.tolerance.last().is_some_and(|row| row.failure_tolerance == 0 && row.voters > 1);
+    let next = if at_the_limit { "; the loss of one more voter costs the quorum" } else { "" };
+    let whose = if all.len() == 1 { "It".to_owned() } else { text::list(&empty) };
+    let lost = match empty.len() {
+        0 => String::new(),
+        1 => format!(" {whose} has lost its data, and starts when it is removed and added again."),
+        _ => format!(" {whose} have lost their data, and start when they are removed and added again."),
+    };
+    Some(vec![say(format!("{} {verb} down at the end{next}.{lost}", text::list(&all)))])
 }
 
 /// Whose database was full, and what makes writes possible again.

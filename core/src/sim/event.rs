@@ -6,6 +6,7 @@ use crate::etcd::ctx::EtcdEffects;
 use crate::etcd::event::EtcdEvent;
 use crate::ids::{ClientId, EtcdId, FaultId, KubeClusterId};
 use crate::kernel::outbox::Outbox;
+use crate::kernel::queue::Turn;
 use crate::kernel::time::Time;
 use crate::kube::ctx::KubeEffects;
 use crate::kube::event::KubeEvent;
@@ -24,6 +25,16 @@ pub enum Event {
     Kube(KubeClusterId, KubeEvent),
     /// For the API access of a Kubernetes cluster.
     Access(KubeClusterId, AccessEvent),
+}
+
+impl Event {
+    /// What a group at rest does by arithmetic comes after everything else of its moment, so that rest and every event have one order.
+    pub const fn turn(&self) -> Turn {
+        match self {
+            Self::Etcd(_, event) if event.is_arithmetic_at_rest() => Turn::Last,
+            _ => Turn::First,
+        }
+    }
 }
 
 impl From<(EtcdId, EtcdEvent)> for Event {

@@ -325,7 +325,7 @@ impl Simulation {
         loop {
             for (at, event) in self.fx.out.schedule.drain(..) {
                 debug_assert!(at >= self.now, "{event:?} at {at:?} lies before {:?}", self.now);
-                self.queue.push(at, event);
+                self.queue.push_for(event.turn(), at, event);
             }
             for record in self.fx.out.records.drain(..) {
                 invalidate(&mut self.traffic, &record);

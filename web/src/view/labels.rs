@@ -57,7 +57,7 @@ pub fn short_count(n: u64) -> String {
 
 /// What a member is, in a word.
 pub fn role(member: &MemberView) -> &'static str {
-    match (member.down, member.status.role) {
+    match (member.status.down, member.status.role) {
         (Some(Down::Absent), _) | (_, Role::Absent) => "not in the cluster",
         (Some(Down::Standby), _) | (None, Role::Standby) => "standby",
         (Some(Down::HeldDown), _) => "down",

@@ -88,7 +88,10 @@ fn a_leader_cut_off_steps_down() {
         let stream: Vec<_> = std::iter::once(fault(0, 60_000, cut)).chain(after.iter().cloned()).collect();
         check(&stream, &[(WRITE, 60.0, 61.603, cause)]);
     };
-    told(cut, "leader etcd-main-0 cut off; stepped down after 1.4 s (no majority answered); etcd-main-1 elected after 1.6 s");
+    told(
+        cut,
+        "leader etcd-main-0 cut off with node node-a; stepped down after 1.4 s (no majority answered); etcd-main-1 elected after 1.6 s",
+    );
     told(
         zone_partition,
         "zone z-a cut off (inbound blocked); leader etcd-main-0 stepped down after 1.4 s (no majority answered); \

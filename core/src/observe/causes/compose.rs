@@ -451,7 +451,7 @@ impl Causes {
             .copied()
     }
 
-    /// What began, in the words of the cluster: a node cut off that carries one member is that member cut off.
+    /// What began, in the words of the cluster: a node cut off that carries one member takes that member along.
     fn began(&self, fault: &Fault, cluster: EtcdId) -> Clause {
         let text = fault.kind().began(&self.scenario);
         match *fault {
@@ -463,7 +463,8 @@ impl Causes {
                 let mut there = (0u8..).zip(members).filter(|(_, m)| m.node == node);
                 match (there.next(), there.next()) {
                     (Some((index, member)), None) => {
-                        Clause::about(format!("{} cut off", member.name), MemberId { cluster, index })
+                        let node = &self.scenario.nodes[node].name;
+                        Clause::about(format!("{} cut off with node {node}", member.name), MemberId { cluster, index })
                     }
                     _ => text.into(),
                 }

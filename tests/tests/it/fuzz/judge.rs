@@ -352,10 +352,12 @@ impl Watch {
         let name = |member: &MemberStatus| scenario.member(member.member).name.clone();
         let fails = |why| Err(Failure::NotLive(why));
         let starts = |member: &MemberStatus| self.added.get(&member.member).is_some_and(|at| self.now.since(*at) < STARTS);
-        if let Some(down) = here.iter().find(|member| !member.up && kept(member.member.index.into()) && !starts(member)) {
+        if let Some(down) =
+            here.iter().find(|member| member.down.is_some() && kept(member.member.index.into()) && !starts(member))
+        {
             return fails(format!("{} is down", name(down)));
         }
-        let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.up).collect();
+        let here: Vec<&MemberStatus> = here.into_iter().filter(|member| member.down.is_none()).collect();
         let leaders: Vec<&&MemberStatus> = here.iter().filter(|member| member.role == Role::Leader).collect();
         let options = &scenario.etcd[EtcdId(0)].options;
         let race = !options.pre_vote && self.is_race_of_terms(&here);

@@ -102,7 +102,7 @@ fn member(id: MemberId, scenario: &Scenario, view: &SimulationView, model: &Mode
     let now = &view.etcd[cluster].members[index];
     let face = &model.members[cluster][index];
     let node = &scenario.nodes[scenario.member(id).node];
-    let tone = if now.down.is_some() { "bad" } else { "" };
+    let tone = if now.status.down.is_some() { "bad" } else { "" };
     let mut facts = vec![
         ("role", format!("{} {} · term {}", sign(face.shape), face.role, now.status.term), tone),
         ("cluster", scenario.etcd[cluster].name.clone(), ""),
@@ -112,7 +112,7 @@ fn member(id: MemberId, scenario: &Scenario, view: &SimulationView, model: &Mode
         ("behind", behind(now), if now.behind > 1_000 { "warn" } else { "" }),
         ("database", text::bytes(now.status.database_bytes), ""),
     ];
-    if now.down.is_none() {
+    if now.status.down.is_none() {
         let follows = now.follows.map(|leader| scenario.etcd[cluster].members[leader as usize].name.clone());
         if now.status.role != Role::Leader {
             facts.push(("follows", follows.unwrap_or_else(|| "no member".to_owned()), ""));

@@ -88,7 +88,7 @@ pub fn inert(is: Selection, scenario: &Scenario, view: &SimulationView) -> Optio
         }
         Selection::Member(id) => {
             let spec = scenario.member(id);
-            let why = match view.etcd[id.cluster].members[id.index as usize].down? {
+            let why = match view.etcd[id.cluster].members[id.index as usize].status.down? {
                 Down::HeldDown if !view.powered[spec.node] => "does not run: its node has no power",
                 Down::HeldDown => "does not run: it is stopped",
                 Down::NoData => "does not run: it has lost its data",
@@ -246,7 +246,7 @@ mod tests {
             let Intervention::Inject { fault, lasts } = offer.intervention else { panic!("{what} breaks") };
             (offer.label, fault, lasts)
         };
-        let down = |run: &Run| run.simulation().view().etcd[id.cluster].members[1].down;
+        let down = |run: &Run| run.simulation().view().etcd[id.cluster].members[1].status.down;
         let (label, fault, lasts) = offered(&mut run, "kill");
         assert_eq!((label.as_str(), lasts), ("Kill process (restarted after 1.5 s)", Some(Duration::from_millis(1_500))));
         run.simulation_mut().inject(&fault, lasts);

@@ -24,7 +24,7 @@ struct Suggestion {
 /// What can be done to the first leader there is, and to its zone.
 fn suggestions(scenario: &Scenario, view: &SimulationView, report: Option<&Report>) -> Vec<Suggestion> {
     let leader = (0..).zip(&view.etcd).find_map(|(cluster, now)| {
-        let index = now.members.iter().position(|m| m.down.is_none() && m.status.role == Role::Leader)?;
+        let index = now.members.iter().position(|m| m.status.down.is_none() && m.status.role == Role::Leader)?;
         Some(MemberId { cluster: EtcdId(cluster), index: index as u8 })
     });
     let Some(leader) = leader else { return Vec::new() };

@@ -200,7 +200,7 @@ fn members(scenario: &Scenario, cluster: EtcdId, view: Option<&SimulationView>, 
         MemberFace {
             id: MemberId { cluster, index },
             name: member.name.clone(),
-            shape: now.map_or(Shape::Down, |m| shape(m.down, m.status.role)),
+            shape: now.map_or(Shape::Down, |m| shape(m.status.down, m.status.role)),
             role: now.map_or("", say::role),
             term: now.map_or(0, |m| m.status.term),
             behind: now.filter(|m| m.behind > 100).map_or(String::new(), |m| format!("{} behind", say::short_count(m.behind))),

@@ -181,3 +181,31 @@ fn a_member_that_ran_when_it_was_asked_is_not_said_to_have_been_down() {
     // Those of the first second have timed out by 68 s, the others have failed then, with their connection.
     assert!((at(START + 15)..at(START + 16)).contains(&first), "{first:?}");
 }
+
+#[test]
+fn a_member_that_starts_without_a_quorum_serves_nobody() {
+    let [crash, ..] = silences();
+    let mut scenario = faulty(LASTS, crash);
+    let other = Fault::NodeCrash(NodeCrash(FaultTarget::Named(NodeId(2))));
+    scenario.faults.push(PlannedFault { at: at(START), lasts: Some(Duration::from_secs(LASTS)), fault: other });
+    let killed = Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(0))));
+    scenario.faults.push(PlannedFault { at: at(START + 30), lasts: Some(Duration::from_secs(5)), fault: killed });
+    let op = Op::Range { linearizable: false, key_bytes: 8, keys: 1, value_bytes: 100 };
+    let reads = Client { op, target: Target::Member(0), retries: 0, timeout: Duration::from_secs(20), ..puts(10) };
+    scenario.clients = vec![Client { zone: ZoneId(0), ..reads }].into();
+    let report = check_modes(&scenario, 1);
+    let starts = at(START + 36);
+    let first = |made: Time| {
+        let asked = requests(&scenario, 1).into_iter().find(|(at, latency, _)| *at - *latency >= made);
+        asked.map(|(_, latency, result)| (latency, result)).expect("it goes on")
+    };
+    assert!(
+        matches!(first(at(START + 20)), (latency, RequestResult::Ok) if latency < Duration::from_millis(10)),
+        "it still runs"
+    );
+    assert!(matches!(first(starts), (_, RequestResult::TimedOut)), "it runs again: {:?}", first(starts));
+    let (waited, result) = first(at(START + LASTS - 6));
+    assert!(result == RequestResult::Ok && waited > Duration::from_secs(5), "who asks waits until it has a leader: {waited}");
+    let unavailable = report.etcd["etcd-main"].read_unavailable_s.serializable;
+    assert!((60.0..75.0).contains(&unavailable), "from its kill until the others are back: {unavailable}");
+}

@@ -256,6 +256,23 @@ fn a_lost_volume_needs_remove_and_add() {
 }
 
 #[test]
+fn a_member_that_is_down_at_the_end_is_in_the_verdict() {
+    let mut scenario = faulty(10, Fault::VolumeLost(VolumeLost(FaultTarget::Named(VolumeId(2)))));
+    let lost = "etcd-main-2 was down at the end; the loss of one more voter costs the quorum. \
+                It has lost its data, and starts when it is removed and added again.";
+    let verdict = report(scenario.clone(), full(), 1).verdict();
+    assert!(verdict.contains(lost), "{verdict}");
+    let killed = Fault::ProcessKill(ProcessKill(FaultTarget::Named(member(1))));
+    scenario.faults.push(PlannedFault { at: at(80), lasts: None, fault: killed });
+    let both = "etcd-main-1 and etcd-main-2 were down at the end. etcd-main-2 has lost its data, and starts when it is removed";
+    let verdict = report(scenario.clone(), full(), 1).verdict();
+    assert!(verdict.contains(both), "{verdict}");
+    scenario.faults.clear();
+    let verdict = report(scenario, full(), 1).verdict();
+    assert!(!verdict.contains("down at the end"), "{verdict}");
+}
+
+#[test]
 fn a_power_loss_drops_what_was_not_synced_and_a_kill_only_what_was_not_written() {
     // The follower's disk is so slow that its first write is still being synced, and all later entries wait in memory.
     let first_lost = |fault| {

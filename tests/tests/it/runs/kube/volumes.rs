@@ -310,12 +310,12 @@ fn a_member_is_in_its_new_place_for_its_peers() {
     simulation.act(KUBE_CLUSTER, |cluster, ctx| force(cluster, pod(0), ctx));
     simulation.run_until(at(2_000), &mut |_, _| {});
     let members = simulation.members(ETCD);
-    assert!(members.iter().all(|member| member.up && member.last_index == members[0].last_index), "{members:?}");
+    assert!(members.iter().all(|member| member.down.is_none() && member.last_index == members[0].last_index), "{members:?}");
     // Its new node gone, too, it is gone with it.
     simulation.try_inject(&crash(&scenario, NodeKey(0)), None).expect("it is a node");
     simulation.run_until(at(2_001), &mut |_, _| {});
-    assert!(!simulation.members(ETCD)[0].up);
-    assert!(simulation.members(ETCD)[1].up);
+    assert!(simulation.members(ETCD)[0].down.is_some());
+    assert_eq!(simulation.members(ETCD)[1].down, None);
 }
 
 proptest! {
