@@ -295,6 +295,7 @@ impl Run {
             leaders: seen.leaders.leaderships(id, now),
             terms: seen.leaders.terms(id),
             write_unavailable_s: unavailable_s(Service::Write),
+            unobserved: availability.unobserved(id, now),
             read_unavailable_s: ReadUnavailable {
                 linearizable: unavailable_s(Service::ReadLinearizable),
                 serializable: unavailable_s(Service::ReadSerializable),

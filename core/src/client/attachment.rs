@@ -27,10 +27,12 @@ pub struct ServerAttachment {
     pub share: (u64, u64),
 }
 
-/// Longest time that etcd and the network may take for a request to an API so that it is answered within the probe's deadline. `None`: its
-/// latency does not count for an API (a client of etcd itself, of etcd-events, or the server's own requests).
+/// Longest time that etcd and the network may take for a request so that it is answered within the probe's deadline. `None`: that is not
+/// asked, for its latency does not count for an API (it is for etcd-events, or the server's own), or it is of a client that chooses members.
 pub(super) fn time_limit(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
-    let part = client.server?;
+    let Some(part) = client.server else {
+        return matches!(client.target, Target::Member(_)).then_some(scenario.probe.deadline);
+    };
     let cluster = &scenario.kube.clusters[part.cluster];
     let requests = &cluster.asked()[usize::from(part.requests?)];
     let of_users = client.etcd == cluster.etcd && requests.by != Caller::Server;
@@ -47,11 +49,13 @@ impl Client {
 
     /// Whether a request that takes a connection with this member now is to be answered within the probe's deadline, as the API's
     /// probe sees it: the way to the member is open, and takes no longer with what the member needs. Queues, full servers and lost packets
-    /// are not known to it. `None`: it is no request of the API, or nobody outside the server's host can send it there.
+    /// are not known to it. `None`: that is not asked, or nobody outside the API server's host can send it there.
     pub(super) fn is_expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<bool> {
         let limit = self.time_limit?;
-        let vantages = [Vantage::Outside, Vantage::Zone(self.spec.zone)];
-        vantages.into_iter().find_map(|vantage| ctx.net.reach_from(vantage, self.host))?;
+        if self.spec.server.is_some() {
+            let vantages = [Vantage::Outside, Vantage::Zone(self.spec.zone)];
+            vantages.into_iter().find_map(|vantage| ctx.net.reach_from(vantage, self.host))?;
+        }
         let kind = RequestKind::of_api(!matches!(self.spec.op, Op::Range { .. }));
         let host = ctx.cluster.members[usize::from(member)].host;
         let time = ctx.cluster.time_at(member, kind, ctx.net).filter(|_| ctx.net.is_open(self.host, host));

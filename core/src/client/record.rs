@@ -23,8 +23,9 @@ pub enum ClientRecord {
         /// Of that, until its API server let it in: zero for requests that neither waited there nor were rejected. (It is not part of the
         /// trace.)
         waited: Duration,
-        /// Whether the state of an API and of its etcd said, when it was made, that it would be answered within the probe's deadline;
-        /// `None`: it is no request of an API, or nobody can reach its server. (It is not part of the trace: it follows from what is.)
+        /// Whether the state of etcd said, when it was made, that the member asked would answer within the probe's deadline, if it is of an
+        /// API or of a client that names a member; `None`: it is of neither, or nobody can reach its API server. (It is not part of the
+        /// trace: it follows from what is.)
         expected: Option<bool>,
         /// How it ended.
         result: RequestResult,

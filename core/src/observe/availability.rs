@@ -48,7 +48,7 @@ use crate::kube::share::Share;
 use crate::network::vantage::Extent;
 use crate::record::{ClientRecord, EtcdRecord, Record, RequestResult, Service};
 use crate::report::{OutageKind, OutageReport, ReadUnavailable, VantageReport, length, seconds};
-use crate::scenario::{Op, Scenario, Vantage};
+use crate::scenario::{Op, Scenario, Target, Vantage};
 pub use api_rows::ApiRows;
 use apis::{ApiOutages, ApiRequest};
 use late::{Gaps, Isolated, Late, Request, Rules, Witnesses};
@@ -82,6 +82,8 @@ struct EtcdAvailability {
     late: [Late; 3],
     /// The member that was elected last, and when.
     elected: Option<(u8, Time)>,
+    /// A request was late that should not have been, and that tells nothing of others.
+    untold: bool,
 }
 
 impl Availability {
@@ -130,6 +132,14 @@ impl Availability {
         }
         rows.sort_by(|a, b| a.from_s.total_cmp(&b.from_s).then(a.kind.cmp(&b.kind)));
         rows
+    }
+
+    /// Services of which only the state is known: other requests were late, and none tells of these.
+    pub fn unobserved(&self, cluster: EtcdId, now: Time) -> Vec<OutageKind> {
+        let late: [Late; 3] = std::array::from_fn(|asked| self.late(cluster, asked, now));
+        let any = self.clusters[cluster].untold || late.iter().any(|late| !late.outages().is_empty());
+        let unasked = ASKED.into_iter().zip(&late).filter(|(_, late)| any && !late.is_asked());
+        unasked.map(|(service, _)| service.into()).collect()
     }
 
     /// What late requests for a service, by its place in [`ASKED`], tell until now.
@@ -300,10 +310,13 @@ impl Observer for Availability {
                 // etcd has not kept it waiting.
                 let of_etcd = Request { from: request.from + *waited, ..request };
                 let elected = self.clusters[member.cluster].elected;
-                let led = elected.is_some_and(|(leader, since)| leader == member.index && since <= request.from);
+                // A client that names a member asks others only after that.
+                let first = if let (Target::Member(named), None) = (of.target, of.server) { named } else { member.index };
+                let led = elected.is_some_and(|(leader, since)| leader == first && since <= request.from);
                 // By the state it would have been answered in time; where that is not known it was answered.
                 let as_expected = expected.unwrap_or(ok);
                 let tells = known && !dark && self.witnesses.tells((*client, of), request.from, as_expected && led);
+                let should_have_been = !dark && of.server.is_none() && *expected == Some(true);
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };
@@ -316,6 +329,8 @@ impl Observer for Availability {
                 }
                 if let Some(service) = service_of(*op).filter(|_| tells) {
                     self.ended(member.cluster, *from, service, of_etcd);
+                } else if known && should_have_been && !self.rules.in_time(&request) {
+                    Arc::make_mut(&mut self.clusters[member.cluster]).untold = true;
                 }
             }
             Record::FaultStarted(fault) => self.isolated.began(fault),

@@ -69,9 +69,9 @@ impl Rules {
 
 /// Clients whose requests tell what others would have met.
 ///
-/// One that is bound to a member tells nothing. An API server's request is bound to that of its connection: where it hangs, or that member
-/// is slow, that is the API's trouble, unless it leads and should have answered (it was reached, and not rewriting its database, which
-/// others are asked during). One that follows the leader (or never asks it) meets what that member has to do:
+/// One that is bound to a member tells nothing, unless that leads and should have answered (it was reached, and not rewriting its database,
+/// which others are asked during). An API server's request is bound to the member of its connection: where it hangs, or that member is slow,
+/// that is the API's trouble. One that follows the leader (or never asks it) meets what that member has to do:
 /// it tells where, and while, nobody in its zone asks for the same of all.
 /// Likewise one whose connections ask only once they have been answered, so seldom while answers are late (coordinated omission): it tells
 /// where nobody asks at a rate.
@@ -85,7 +85,9 @@ impl Witnesses {
     /// Of a scenario.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let about = |client: &Client| (client.etcd, client.zone, service_of(client.op));
-        let follows = |client: &Client| client.server.is_none() && matches!(client.target, Target::Leader | Target::Follower);
+        let follows = |client: &Client| {
+            client.server.is_none() && matches!(client.target, Target::Leader | Target::Follower | Target::Member(_))
+        };
         let asks_all = |client: &Client| client.server.is_none() && matches!(client.target, Target::Nearest | Target::All);
         let steady = |client: &Client| matches!(client.load, Load::Open { interval, .. } if interval <= TELLS);
         let unlimited = || scenario.clients.iter().filter(|client| client.requests.is_none());
@@ -105,10 +107,14 @@ impl Witnesses {
     /// Whether what a client met with a request that it made at `made` tells what others would have. `of_leader`: it asked a member that
     /// has led since before it was made, and that should have answered in time, which is what counts for a part of an API server.
     pub(super) fn tells(&self, (id, client): (ClientId, &Client), made: Time, of_leader: bool) -> bool {
-        let bound = matches!(client.target, Target::Member(_));
         let better = self.clients[id].iter().any(|(start, stop)| *start <= made && made < *stop);
-        if client.server.is_some() { of_leader } else { !bound && !better }
+        (of_leader || !is_bound(client)) && !better
     }
+}
+
+/// Whether it asks one member.
+pub(super) const fn is_bound(client: &Client) -> bool {
+    client.server.is_some() || matches!(client.target, Target::Member(_))
 }
 
 /// A request.
@@ -281,6 +287,11 @@ impl Late {
             all.settle(*zone, (Time::MAX, now), rules, gaps);
         }
         all
+    }
+
+    /// Whether requests tell of it.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.zones.is_empty()
     }
 
     /// Outages, in order.

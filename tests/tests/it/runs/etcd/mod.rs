@@ -11,6 +11,7 @@ mod passive;
 mod pauses;
 mod space;
 mod streams;
+mod unasked;
 mod volumes;
 mod watches;
 
