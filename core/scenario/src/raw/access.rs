@@ -142,6 +142,21 @@ pub struct RawApiAccess {
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub not_advertising: Vec<String>,
+    /// Clients to which API servers advertise alternatives.
+    #[serde(default)]
+    #[schemars(extend("x-source" = "openshift/kubernetes@75a200ac, `alternative_services.go`: whoever asks"))]
+    pub advertised_to: AdvertisedTo,
+}
+
+/// Clients to which API servers advertise alternatives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdvertisedTo {
+    /// All that ask.
+    #[default]
+    Everyone,
+    /// Those with addresses of the cluster network: "restrict ... to certain subnets" (Resilient Control Plane Networking).
+    ClusterNetwork,
 }
 
 /// A program that asks the API of its cluster, with one process on each of its nodes: an operator, a network plugin, a debugging session.
@@ -235,7 +250,7 @@ pub enum RunsOn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAlternatives {
-    /// Not at all: its client-go is older, or the feature gate is off.
+    /// Not at all: its client-go is older, the feature gate is off, or RBAC lets it have no list.
     None,
     /// The rules of the document.
     Text,

@@ -55,6 +55,29 @@ fn further_clients_are_what_their_file_says() {
 }
 
 #[test]
+fn clients_outside_the_cluster_network_get_no_list_where_that_is_said() {
+    let mut raw = file(&json!({}));
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let outside =
+        |name, way| json!({"name": name, "nodes": ["bastion"], "rate": "1/s", "in_cluster_network": false, "alternatives": way});
+    raw["clusters"][0]["api_clients"] =
+        json!([{"name": "operator", "rate": "1/s"}, outside("ci", "text"), outside("configured", "configured")]);
+    let ways = |raw: &Value| -> Vec<_> {
+        let scenario = scenario(raw);
+        scenario.kube.clusters[KubeClusterId(0)].api_clients.iter().map(|client| client.alternatives).collect()
+    };
+    let [text, configured] = [Alternatives::Text, Alternatives::Configured].map(Some);
+    assert_eq!(ways(&raw), [text, text, configured]);
+    raw["clusters"][0]["api_access"]["advertised_to"] = json!("cluster_network");
+    assert_eq!(ways(&raw), [text, None, configured]);
+    raw["clusters"][0]["api_access"]["alternatives"] = json!("configured");
+    raw["clusters"][0]["api_clients"] = json!([]);
+    let warnings: Vec<String> = scenario(&raw).warnings.iter().map(ToString::to_string).collect();
+    let nobody = "clusters[0].api_access.advertised_to: expected none without `alternatives` of `text` or `code`: no API server advertises any; found clients";
+    assert!(warnings.iter().any(|warning| warning == nobody), "{warnings:?}");
+}
+
+#[test]
 fn mistakes_in_further_clients_have_their_messages() {
     let client = |fields: Value| {
         let mut client = json!({"name": "sdn", "rate": "1/s"});

@@ -7,7 +7,7 @@ use crate::ids::{ApiClientId, BalancerId, NodeId, TiVec, ZoneId};
 use crate::kube::{Component, KubeClusterSpec, KubeModel};
 use crate::lowering::{CheckCtx, Names, Topology, quoted, zones_of};
 use crate::raw::{
-    BalancerProfile, ClientAlternatives, RawApiAccess, RawApiClient, RawCheck, RawLoadBalancer, RawScenario, RunsOn,
+    AdvertisedTo, BalancerProfile, ClientAlternatives, RawApiAccess, RawApiClient, RawCheck, RawLoadBalancer, RawScenario, RunsOn,
 };
 use crate::source::Input;
 use crate::units::{Bandwidth, Span};
@@ -198,6 +198,9 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
             ctx.warn(&format!("clusters[{k}].api_servers.shutdown_delay"), "0s", expected);
         }
         unused(ctx, &format!("clusters[{k}]"), access, &cluster.api_clients);
+        if access.advertised_to != AdvertisedTo::Everyone && !access.alternatives.is_some_and(Alternatives::are_advertised) {
+            ctx.warn(&format!("clusters[{k}].api_access.advertised_to"), "clients", NOBODY_ADVERTISES);
+        }
         spec.not_advertising = not_advertising(ctx, &format!("{path}.not_advertising"), access, spec, topology);
         let clients = (&cluster.api_clients[..], &of_clients[..], access);
         spec.api_clients = api_clients(ctx, &format!("clusters[{k}].api_clients"), clients, spec, topology);
@@ -217,6 +220,13 @@ fn clusters(ctx: &mut CheckCtx<'_>, raw: &RawScenario, topology: &Topology, name
     behind
 }
 
+/// The way of a client whatever its dialer; `None`: the load balancer alone, for it is to have no other or API servers list none to it.
+fn way_of(client: &RawApiClient, access: &RawApiAccess) -> Option<Alternatives> {
+    let is_told = client.in_cluster_network || access.advertised_to == AdvertisedTo::Everyone;
+    let way = client.alternatives.map_or(access.alternatives, ClientAlternatives::way);
+    way.filter(|way| is_told || !way.are_advertised())
+}
+
 /// The way of a client that has this dialer; `None`: the load balancer alone.
 fn allowed(dialer: OwnDialer, way: Option<Alternatives>) -> Option<Alternatives> {
     way.filter(|way| dialer.allows(*way))
@@ -232,6 +242,9 @@ fn every_node(cluster: &KubeClusterSpec) -> Vec<NodeId> {
 /// Requests that may exceed a limit of the rate at once, where the file says nothing (client-go `rest/config.go`: DefaultBurst).
 const DEFAULT_BURST: u32 = 10;
 
+/// What is expected of fields that say who advertises alternatives to whom.
+const NOBODY_ADVERTISES: &str = "none without `alternatives` of `text` or `code`: no API server advertises any";
+
 /// Requests of one client in a run, at most.
 const MOST_REQUESTS: f64 = 2e7;
 
@@ -244,7 +257,7 @@ fn not_advertising(
     topology: &Topology,
 ) -> Vec<NodeId> {
     if !access.not_advertising.is_empty() && !access.alternatives.is_some_and(Alternatives::are_advertised) {
-        ctx.warn(path, "hosts", "none without `alternatives` of `text` or `code`: no API server advertises any");
+        ctx.warn(path, "hosts", NOBODY_ADVERTISES);
     }
     let mut hosts = Vec::new();
     for (k, name) in access.not_advertising.iter().enumerate() {
@@ -263,9 +276,8 @@ fn not_advertising(
 
 /// Warns of what says how clients reach API servers beside the load balancer, where none does so in that way.
 fn unused(ctx: &mut CheckCtx<'_>, path: &str, access: &RawApiAccess, clients: &[RawApiClient]) {
-    let way_of = |client: &RawApiClient| client.alternatives.map_or(access.alternatives, ClientAlternatives::way);
     let reads = |way: Option<Alternatives>| way.is_some_and(|way| way != Alternatives::Configured);
-    if access.endpoints.is_some() && !reads(access.alternatives) && !clients.iter().any(|client| reads(way_of(client))) {
+    if access.endpoints.is_some() && !reads(access.alternatives) && !clients.iter().any(|client| reads(way_of(client, access))) {
         let expected =
             "none: the clients learn no API servers from the Service `kubernetes`, neither by `alternatives` nor by a dialer";
         ctx.warn(&format!("{path}.api_access.endpoints"), "rules", expected);
@@ -277,7 +289,7 @@ fn unused(ctx: &mut CheckCtx<'_>, path: &str, access: &RawApiAccess, clients: &[
         ctx.warn(&format!("{path}.api_access.kubelet_dialer"), "a dialer", expected);
     }
     for (j, client) in clients.iter().enumerate() {
-        if client.dialer != OwnDialer::None && !uses_dialer(way_of(client)) {
+        if client.dialer != OwnDialer::None && !uses_dialer(way_of(client, access)) {
             ctx.warn(&format!("{path}.api_clients[{j}].dialer"), "a dialer", expected);
         }
     }
@@ -336,7 +348,7 @@ fn api_clients(
             timeout: raw.timeout.map(|span| span.0),
             limit: raw.qps.map(|qps| RateLimit { qps, burst: raw.burst.unwrap_or(DEFAULT_BURST) }),
             balancer: balancers[k],
-            alternatives: allowed(raw.dialer, raw.alternatives.map_or(access.alternatives, ClientAlternatives::way)),
+            alternatives: allowed(raw.dialer, way_of(raw, access)),
             in_cluster_network: raw.in_cluster_network,
         });
     }
