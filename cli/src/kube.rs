@@ -146,11 +146,12 @@ fn quorum_losses(report: &Report, page: &Page) -> String {
 fn rollouts(report: &Report, page: &Page) -> String {
     let row = |of: &RolloutReport| {
         let after = text::seconds(of.duration_s);
-        let state = match (&of.waits_for, of.deadline_exceeded_s) {
+        let deadline = of.deadline_exceeded_s.map(|_| "exceeded its progress deadline");
+        let why: Vec<&str> = deadline.into_iter().chain(of.waits_for.as_deref()).collect();
+        let state = match &why[..] {
             _ if of.completed => format!("complete after {after}"),
-            (Some(why), _) => format!("incomplete after {after}: {why}"),
-            (None, Some(_)) => format!("incomplete after {after}: exceeded its progress deadline"),
-            (None, None) => format!("incomplete after {after}"),
+            [] => format!("incomplete after {after}"),
+            why => format!("incomplete after {after}: {}", why.join("; ")),
         };
         let back = match (of.rollback, of.automatic) {
             (false, _) => "",

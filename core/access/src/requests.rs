@@ -270,8 +270,9 @@ impl Requests {
             Link::Silent(_) => self.exchange.sent.iter_mut().for_each(|sent| sent.is_silent = true),
             Link::Closed(failures) => {
                 if failures > std::mem::replace(&mut self.failures, failures) {
-                    self.waiting.drain(..).for_each(|request| end(request, RequestResult::ConnectionLost));
-                    self.admitted = 0;
+                    // Those that wait for a token have not asked for a connection (client-go `rest/request.go`, `tryThrottle`).
+                    let asked = std::mem::take(&mut self.admitted);
+                    self.waiting.drain(..asked).for_each(|request| end(request, RequestResult::ConnectionLost));
                 }
             }
         }

@@ -221,11 +221,26 @@ impl Access {
 
     fn client_changes(&mut self, at: Time, key: (KubeClusterId, ApiClient), state: ConnectionState) {
         let client = self.clients.entry(key).or_insert_with(|| Client::new(at));
-        let Some(beginning) = client.change(at, state) else { return };
-        let cause = self.cause(key.0, key.1, &beginning, at);
-        let dialled = beginning.dials.into_iter().collect();
-        let outage = Outage { from: at, to: None, silent: Duration::ZERO, beginning, cause, dialled };
-        self.clients.get_mut(&key).expect("it was inserted").outage = Some(outage);
+        let Some(mut beginning) = client.change(at, state) else { return };
+        let of_etcd = |state| matches!(state, ConnectionState::Unanswered { .. } | ConnectionState::Late { .. });
+        let (from, cause) = match &client.outage {
+            None => (at, String::new()),
+            // It was connected, and no longer is: that has a cause of its own.
+            Some(before) if of_etcd(before.beginning.now) && !of_etcd(state) => (before.from, before.cause.clone()),
+            Some(_) => return,
+        };
+        if let Some(before) = client.outage.as_ref().filter(|_| from == at) {
+            beginning.had = before.beginning.had;
+        }
+        let own = self.cause(key.0, key.1, &beginning, at);
+        let cause = if from == at { own } else { format!("{cause}; then {own}") };
+        let client = self.clients.get_mut(&key).expect("it was inserted");
+        if let Some(outage) = &mut client.outage {
+            (outage.beginning, outage.cause) = (beginning, cause);
+        } else {
+            let dialled = beginning.dials.into_iter().collect();
+            client.outage = Some(Outage { from, to: None, silent: Duration::ZERO, beginning, cause, dialled });
+        }
     }
 
     fn requests(
@@ -324,7 +339,7 @@ impl Client {
         }
     }
 
-    /// Its connection is in another state. Returns the beginning of an outage.
+    /// Its connection is in another state. Returns how an outage begins, or goes on.
     fn change(&mut self, at: Time, state: ConnectionState) -> Option<Beginning> {
         if at > self.since {
             self.before = self.state;
@@ -348,7 +363,7 @@ impl Client {
         // A connection that ended in the very moment in which it was opened has no part in it.
         let had = if let ConnectionState::Open { .. } = self.before { self.before } else { before };
         let beginning = Beginning { had, now: state, dials: self.dials, queues: self.queues };
-        self.outage.is_none().then_some(beginning)
+        Some(beginning)
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) fn who<'a>((rows, all): (impl Iterator<Item = (&'a str, String)>, usi
     }
     let hit = |words: &str| match words {
         "" => "nobody noticed".to_owned(),
-        _ if counted.is_empty() && words.starts_with("for ") => format!("unavailable {words}"),
+        // Not what is said of those that count: they had it, or only a part of it.
+        _ if !counted.starts_with("for ") && words.starts_with("for ") => format!("unavailable {words}"),
         _ => words.to_owned(),
     };
     match &others[..] {
@@ -88,5 +89,7 @@ mod tests {
             who((rows.into_iter(), 3), "for 5 min"),
             " for clients in b; in a and outside the region about a third failed for 40 s"
         );
+        let rows = [("a", part()), ("b", "for 5 min".to_owned()), (OUTSIDE, part())];
+        assert_eq!(who((rows.into_iter(), 3), &part()), " for clients outside b; inside it unavailable for 5 min");
     }
 }

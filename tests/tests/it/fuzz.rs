@@ -31,13 +31,18 @@ fn case(number: u64) -> Case {
     Case { file: schedules::schedule(number), stepping, bug: None, liveness: true }
 }
 
+/// With `--deep` what fails is kept.
+fn keep(number: u64, case: &Case) {
+    if is_deep() {
+        let text = serde_json::to_string_pretty(&case.file).expect("a file is JSON");
+        fs::write(folder("schedules").join(format!("{number}.json")), text).expect("regressions are kept");
+    }
+}
+
 /// The smallest case that fails like this one, in words that let it be run again.
 fn shrunk(number: u64, case: &Case, failure: &Failure) -> String {
     let (small, how) = shrink::shrink(judge, case, failure);
-    if is_deep() {
-        let text = serde_json::to_string_pretty(&small.file).expect("a file is JSON");
-        fs::write(folder("schedules").join(format!("{number}.json")), text).expect("regressions are kept");
-    }
+    keep(number, &small);
     let mode = if small.stepping == Stepping::FastForward { "on" } else { "off" };
     format!(
         "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --fast-forward {mode}, where this.json is\n{}",
@@ -58,6 +63,7 @@ fn random_schedules_break_nothing() {
             Err(failure) => failed.push((number, failure)),
         }
     }
+    failed.iter().skip(MOST_SHOWN).for_each(|(number, _)| keep(*number, &case(*number)));
     let shown: Vec<String> =
         failed.iter().take(MOST_SHOWN).map(|(number, failure)| shrunk(*number, &case(*number), failure)).collect();
     let list: Vec<String> = failed.iter().map(|(number, failure)| format!("  {number}: {failure}")).collect();

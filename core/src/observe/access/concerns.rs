@@ -5,7 +5,7 @@ use crate::access::origin::node;
 use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{KubeClusterId, NodeId, ZoneId};
 use crate::kube::ctx::ApiClient;
-use crate::scenario::{Fault, FaultTarget, Hit, Impact, Place};
+use crate::scenario::{Fault, FaultTarget, Hit, Impact, LbPartition, Place};
 
 impl Access {
     /// Whether a fault can concern a client: whether it hits what its connection used, or, where it had none, what it may use. Packets that do
@@ -57,7 +57,11 @@ impl Access {
                 || member_at(b) && (server_at(a) || member_at(a))
         };
         fault.kind().hits().into_iter().any(|hit| match hit {
-            Hit::Balancer(balancer) => own == Some(balancer),
+            Hit::Balancer(balancer) => {
+                let cut_off = |place: &Place| client_at(*place) || server_at(*place);
+                let anywhere = |LbPartition { from, .. }: &LbPartition| from.is_empty() || from.iter().any(cut_off);
+                own == Some(balancer) && !matches!(fault, Fault::LbPartition(partition) if !anywhere(partition))
+            }
             Hit::Member(FaultTarget::Named(member)) => beginning.needs_etcd() && member.cluster == spec.etcd,
             Hit::Node(FaultTarget::Named(node)) => {
                 // An API server stops alone: members and clients on its host go on.

@@ -54,10 +54,11 @@ fn unfinished(report: &Report) -> Option<String> {
     let open: Vec<&RolloutReport> = report.rollouts.iter().filter(is_open).collect();
     let longest = open.iter().copied().reduce(|a, b| if b.duration_s > a.duration_s { b } else { a })?;
     let what = if longest.rollback { "rollback" } else { "rollout" };
+    let deadline = longest.deadline_exceeded_s.map_or("", |_| ", beyond its progress deadline");
     let why = longest.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let (name, others) = (named(report, &longest.cluster, &longest.workload), more(open.len() - 1, "rollout"));
     let (revision, time) = (longest.revision, text::seconds(longest.duration_s));
-    Some(format!("The {what} of {name} to revision {revision} was incomplete at the end, after {time}{others}{why}."))
+    Some(format!("The {what} of {name} to revision {revision} was incomplete at the end, after {time}{deadline}{others}{why}."))
 }
 
 /// To which workload most requests failed while it was rolled out.

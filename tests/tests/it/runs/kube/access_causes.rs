@@ -205,3 +205,36 @@ fn what_happened_is_told_in_sentences() {
     let found = causes(&late);
     assert!(found.iter().any(|cause| cause.contains("10 s after load balancer api-int was created again")), "{found:?}");
 }
+
+#[test]
+fn what_takes_the_connection_is_named_beside_what_etcd_does_whichever_comes_first_in_the_file() {
+    let killed = json!({"at": "5m", "for": "1m", "kind": "process_kill", "member": "c/etcd/etcd-0"});
+    let down = |at: &str| json!({"at": at, "for": "10m", "kind": "lb_down", "balancer": "api-int"});
+    let causes = |faults: Value| {
+        let report = report(&json!({}), "0s", json!([]), faults);
+        causes(&report).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for faults in [json!([killed, down("5m")]), json!([down("5m"), killed])] {
+        let silent = " fell silent (load balancer api-int went down)";
+        let causes = causes(faults);
+        let starts = |cause: &String| cause.starts_with("it found no API server when it started");
+        assert!(causes.iter().filter(|cause| cause.ends_with(silent)).count() > 10, "{causes:?}");
+        assert!(causes.iter().all(|cause| cause.ends_with(silent) || starts(cause)), "{causes:?}");
+    }
+    let later = causes(json!([killed, down("300500ms")]));
+    let both =
+        |cause: &&String| cause.contains("(etcd-0 was killed); then its connection to ") && cause.contains("api-int went down)");
+    assert!(later.iter().any(|cause| both(&cause)), "{later:?}");
+}
+
+#[test]
+fn requests_that_wait_for_their_rate_outlive_a_failed_connection() {
+    let slow = json!([{"name": "q", "runs_on": "workers", "rate": "2/s", "qps": "12/min", "burst": 1, "requests": 60}]);
+    let removed = json!([{"at": "1m", "for": "1m", "kind": "lb_removed", "balancer": "api-int"}]);
+    let all = report(&json!({}), "0s", slow, removed);
+    let requests = all.access.iter().find_map(|row| row.requests.as_ref()).expect("one of them is simulated");
+    // One in 5 s: those of a minute, and of the dials after it, meet no balancer.
+    let (each, lost) = (requests.answered + requests.connection_lost, requests.connection_lost);
+    assert!(each == 9 * 60 && (9 * 12..9 * 17).contains(&lost), "{requests:?}");
+    assert!(requests.done_s.is_some_and(|done| (290.0..310.0).contains(&done)), "{requests:?}");
+}
