@@ -15,6 +15,7 @@ use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
 use crate::flow::Flow;
 use crate::member::{Member, MemberState, Process, Reads, Server};
 use crate::passive::Passive;
+use crate::pipeline::Pipeline;
 use crate::raft::clock::Clock;
 use crate::raft::entries::Entries;
 use crate::raft::log::Log;
@@ -99,6 +100,7 @@ impl EtcdCluster {
             stepping: options.stepping,
             seed,
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
+            pipelines: vec![Pipeline::default(); n * n],
             held: vec![Vec::new(); n * n],
             told: vec![Default::default(); n * n],
             meters: vec![Meter::default(); n * n],
@@ -175,6 +177,9 @@ impl EtcdCluster {
     pub(super) fn boot(&mut self, index: u8, now: Time) {
         let slots = self.members.len();
         let id = entity(self.id, index as usize, 0xFF);
+        // A newcomer is told at its first start.
+        let joined = (0u8..).zip(&self.members).filter(|(_, member)| member.state == MemberState::Joined);
+        let told: Members = joined.map(|(other, _)| other).filter(|_| self.members[index as usize].lives == 0).collect();
         let member = &mut self.members[index as usize];
         let content = member.disk.content.take().expect("a process starts from a disk with data");
         let heartbeat = self.options.heartbeat_interval;
@@ -186,6 +191,7 @@ impl EtcdCluster {
         let ticks = Clock::new(self.options.tick, Duration::from_nanos(phase % self.options.tick.as_nanos()), now);
         let timeouts = Draws::new(self.seed, Purpose::ElectionTimeout, id);
         let state = (content.term, content.vote);
+        let known = content.conf_state.members();
         #[cfg(feature = "planted-bugs")]
         let state = if self.config.bug == Some(crate::raft::PlantedBug::ForgetVote) { (state.0, None) } else { state };
         let raft = crate::raft::Raft::new(
@@ -203,6 +209,7 @@ impl EtcdCluster {
         member.process = Process::Serving(Box::new(Server {
             timer_draws: raft.timeouts_drawn(),
             raft,
+            known: if known.is_empty() { told } else { known },
             heartbeat_clock,
             write: None,
             written: state,

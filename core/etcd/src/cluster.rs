@@ -2,7 +2,7 @@
 //!
 //! What happens to it is in files of their own, each an `impl EtcdCluster` for one concern: [`bootstrap`](super::bootstrap) (its start,
 //! and that of a process), [`ready`](super::ready) (raft, disk and apply), [`backend_commit`](super::backend_commit),
-//! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`lifecycle`](super::lifecycle) (processes
+//! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`pipeline`](super::pipeline) (POSTs), [`lifecycle`](super::lifecycle) (processes
 //! and volumes), [`place`](super::place) (hosts), [`snapshot`](super::snapshot), [`membership`](super::membership),
 //! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flowing`](super::flowing) (writes that need none),
 //! [`space`](super::space) (the quota, and work on databases), [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and
@@ -18,6 +18,7 @@ use crate::member::{Member, Server};
 use crate::options::EtcdOptions;
 use crate::passive::Passive;
 use crate::peer::{Before, InFlight, Transfer};
+use crate::pipeline::Pipeline;
 use crate::quiescent_group::Quiescence;
 use crate::raft::Config;
 use crate::raft::entries::Entries;
@@ -46,6 +47,8 @@ pub struct EtcdCluster {
     pub(super) seed: u64,
     /// Stream from `a` to `b` at `a * members + b`.
     pub(super) streams: Vec<Stream>,
+    /// POSTs, like the streams.
+    pub(super) pipelines: Vec<Pipeline>,
     /// Messages that wait for their path, by stream.
     pub(super) held: Vec<Vec<u32>>,
     /// What was told of each stream's bandwidth and losses.

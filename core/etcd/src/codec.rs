@@ -110,6 +110,30 @@ pub const fn chunked(bytes: u64) -> u64 {
     bytes + hex_digits + 4
 }
 
+/// POSTs to `/raft`, for which a peer has no stream. Their headers as Go and `rafthttp` write them (`createPostRequest`, `setPeerURLsHeader`).
+pub mod post {
+    use super::upkeep::{ANSWER as ANSWERED, QUESTION, fresh};
+    use super::{Burst, Message, Writes, proto_bytes};
+
+    /// `POST /raft`, host, agent, length and type, cluster, two versions, sender and its URLs.
+    const HEADERS: u64 = 390;
+
+    /// `204 No Content`, cluster and date.
+    pub const ANSWER: u64 = 99;
+
+    /// A request with a message.
+    pub fn request(message: &Message) -> Writes {
+        Writes { bytes: HEADERS + proto_bytes(message), last: 0 }
+    }
+
+    /// What either side sends to make a connection, and to end it: a fresh probe but for what it asks.
+    pub fn handshake(tls: bool, certificate: u32) -> Burst {
+        let Burst { packets, bytes } = fresh(tls, certificate);
+        let asked = Burst::of(QUESTION, tls) + Burst::of(ANSWERED, tls);
+        Burst { packets: (packets - asked.packets) / 2, bytes: (bytes - asked.bytes) / 2 }
+    }
+}
+
 /// What a connected pair exchanges besides raft, per direction: each stream says every 5/3 s that it lives, and two probers ask for
 /// `/raft/probing` every 4 s, one of them over a connection that it dials anew each time.
 ///
@@ -122,9 +146,9 @@ pub mod upkeep {
     /// One keep-alive of the append stream.
     const KEEP_ALIVE_APPEND: u64 = super::chunked(1);
     /// `GET /raft/probing` with Go's headers.
-    const QUESTION: u64 = 107;
+    pub(super) const QUESTION: u64 = 107;
     /// Its answer: status, three headers and `{"OK":true,"Now":"..."}`.
-    const ANSWER: u64 = 168;
+    pub(super) const ANSWER: u64 = 168;
     /// A probe on a new connection, both sides' packets together: handshakes, question, answer, end.
     const FRESH: Burst = Burst { packets: 10, bytes: 952 };
     /// The same with TLS 1.3, but for the two flights that hold certificates. (As captured with certificates of 2,048 bits on both sides,
@@ -151,11 +175,16 @@ pub mod upkeep {
         FRESH_TLS + flight(SERVER_FLIGHT) + flight(CLIENT_FLIGHT)
     }
 
+    /// A probe on a new connection, both sides' packets together.
+    pub(super) fn fresh(tls: bool, certificate: u32) -> Burst {
+        if tls { fresh_tls(certificate) } else { FRESH }
+    }
+
     /// The same on the wire, in one direction, with the ACKs of the other's; `certificate`: its bytes.
     pub fn wire_per_20s(tls: bool, certificate: u32) -> Burst {
         let kept = [(12, KEEP_ALIVE_MESSAGE), (12, KEEP_ALIVE_APPEND), (5, QUESTION), (5, ANSWER)];
         // Each side dials five times: together the two directions carry ten such connections, each direction half of every one.
-        let fresh = if tls { fresh_tls(certificate) } else { FRESH } * 5;
+        let fresh = fresh(tls, certificate) * 5;
         kept.iter().fold(fresh, |sum, &(count, bytes)| sum + (Burst::of(bytes, tls) + Burst::of(bytes, tls).acks()) * count)
     }
 }

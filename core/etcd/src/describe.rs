@@ -103,7 +103,9 @@ impl EtcdCluster {
         let what = describe_message(message, flight.writes.bytes, name(message.from));
         let stream = &self.streams[flight.stream as usize];
         let receiver = name(message.to);
-        Some(if stream.epoch != flight.epoch || !stream.reader_open {
+        Some(if flight.epoch.is_none() {
+            format!("{what} arrives at {receiver} by POST")
+        } else if flight.epoch != Some(stream.epoch) || !stream.reader_open {
             format!("{what} does not reach {receiver}: the connection is closed")
         } else if self.is_stream_blocked(flight.stream as usize, net) {
             format!("{what} does not reach {receiver}: the path is blocked")

@@ -45,6 +45,7 @@ mod migration;
 pub mod passive;
 mod pause;
 mod peer;
+mod pipeline;
 pub mod place;
 pub mod quiescence;
 mod quiescent_group;

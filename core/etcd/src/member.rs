@@ -21,6 +21,7 @@ use crate::event::{EtcdEvent, PROCESS_TIMERS, ProcessTimer};
 use crate::raft::clock::Clock;
 use crate::raft::entry::{Command, Token};
 use crate::raft::message::Message;
+use crate::raft::quorum::Members;
 use crate::raft::{Raft, Role};
 use crate::volume::Writes;
 use zonefall_kernel::time::Time;
@@ -121,6 +122,8 @@ pub enum Process {
 pub struct Server {
     /// Its raft.
     pub raft: Raft,
+    /// Members that it has come to know: by its log and snapshots, or at its first start.
+    pub known: Members,
     /// Ticks of the process as a leader counts them: one per heartbeat interval.
     pub heartbeat_clock: Clock,
     /// The write under way.

@@ -156,6 +156,7 @@ impl EtcdCluster {
         // Each member serves and hears others by the membership that it has applied itself.
         ctx.fx.service_changed.push(self.id);
         let (ConfChange::AddVoter(index) | ConfChange::AddLearner(index) | ConfChange::Remove(index)) = change;
+        self.meet(at, index, ctx);
         let member = &mut self.members[index as usize];
         // Each member is added, promoted and removed once: what it is tells whether this was applied anywhere before.
         let done = match (change, member.state) {

@@ -15,8 +15,8 @@ pub(super) struct InFlight {
     pub(super) message: Option<Message>,
     /// Its stream.
     pub(super) stream: u16,
-    /// The connection it was written to.
-    pub(super) epoch: u32,
+    /// The connection it was written to; `None`: it is a POST.
+    pub(super) epoch: Option<u32>,
     /// Its bytes.
     pub(super) writes: Writes,
     /// When it was written.
@@ -29,6 +29,14 @@ pub(super) struct InFlight {
     pub(super) arrives: Option<Time>,
     /// Cancels its delivery.
     pub(super) delivery: u32,
+}
+
+impl InFlight {
+    /// A message that is written now and has not left yet.
+    pub(super) const fn new(message: Message, stream: usize, epoch: Option<u32>, writes: Writes, now: Time) -> Self {
+        let stream = stream as u16;
+        Self { message: Some(message), stream, epoch, writes, sent: now, leaves: now, carded: now, arrives: None, delivery: 0 }
+    }
 }
 
 /// A database under way.

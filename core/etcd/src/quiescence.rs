@@ -92,7 +92,7 @@ impl EtcdCluster {
         let conf_state = led.raft.conf_state;
         let mut followers = Members::EMPTY;
         for index in (0..self.members.len() as u8).filter(|&index| index != leader) {
-            if self.is_dark(index, leader) {
+            if self.is_dark(index, leader, ctx.net) {
                 continue;
             }
             let follows = self.server(index).is_some_and(|server| follows(server, led));
@@ -104,7 +104,7 @@ impl EtcdCluster {
         // A silent member must be silent to the followers too.
         let dark = |index: &u8| *index != leader && !followers.contains(*index);
         for silent in (0..self.members.len() as u8).filter(dark) {
-            if followers.iter().any(|follower| !self.is_dark(silent, follower)) {
+            if followers.iter().any(|follower| !self.is_dark(silent, follower, ctx.net)) {
                 return None;
             }
         }
@@ -116,10 +116,11 @@ impl EtcdCluster {
     }
 
     /// Nothing can pass between these two, now or before the network or a process changes.
-    fn is_dark(&self, silent: u8, other: u8) -> bool {
+    fn is_dark(&self, silent: u8, other: u8, net: &Network) -> bool {
         // What is written to a blocked stream waits there, until its reader gives up.
         let open = |from: u8, to: u8| self.streams[self.stream_index(from, to)].reader_open;
-        self.server(silent).is_none() || (!open(silent, other) && !open(other, silent))
+        let speaks = |from: u8, to: u8| open(from, to) || self.takes_posts(from, to, net);
+        self.server(silent).is_none() || (!speaks(silent, other) && !speaks(other, silent))
     }
 
     /// Both streams carry, lose nothing, and a beat's round trip ends before the next beat.
@@ -270,19 +271,8 @@ impl EtcdCluster {
         let HeartbeatRound { streams, messages, writes, .. } = round;
         let ([heartbeat, answer], index, writes) = (messages, streams[way], writes[way]);
         let message = if way == 0 { heartbeat } else { answer };
-        let (stream, epoch) = (index as u16, self.streams[index].epoch);
-        let message = Some(message);
-        let slot = self.put_in_flight(InFlight {
-            message,
-            stream,
-            epoch,
-            writes,
-            sent,
-            leaves,
-            carded: sent,
-            arrives: None,
-            delivery: 0,
-        });
+        let epoch = Some(self.streams[index].epoch);
+        let slot = self.put_in_flight(InFlight { leaves, ..InFlight::new(message, index, epoch, writes, sent) });
         self.flying += 1;
         self.queue_delivery(slot, at, ctx);
         received

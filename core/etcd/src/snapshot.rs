@@ -115,6 +115,8 @@ impl EtcdCluster {
             {
                 server.database = snapshot.database;
                 server.snapshot_index = snapshot.index;
+                let members = server.raft.conf_state.members();
+                members.iter().for_each(|other| self.meet(to, other, ctx));
                 self.tell_quota_if_reached(to, ctx);
                 self.applied(to, ctx);
                 let news = before.map_or_else(Vec::new, |before| self.events_after(to, before, ctx.now));

@@ -6,6 +6,7 @@ use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
 use crate::member::MemberState;
 use crate::peer::InFlight;
+use crate::pipeline::Pipeline;
 use crate::raft::message::{Kind, Message};
 use crate::record::{EtcdRecord, Part};
 use zonefall_kernel::time::{Duration, Time};
@@ -23,10 +24,7 @@ impl EtcdCluster {
         let index = self.stream_index(from, to);
         let stream = &self.streams[index];
         if !stream.takes(ctx.now) {
-            // Told at once that it cannot be sent.
-            if let Some(server) = self.members[from as usize].process.server_mut() {
-                server.raft.unreachable(to);
-            }
+            self.post(message, ctx);
             return;
         }
         if !stream.reader_open {
@@ -38,21 +36,7 @@ impl EtcdCluster {
         if message.kind == Kind::Append {
             self.in_step[index] = (message.term, message.index + message.entries.len());
         }
-        let epoch = stream.epoch;
-        let stream = index as u16;
-        let message = Some(message);
-        let flight = InFlight {
-            message,
-            stream,
-            epoch,
-            writes,
-            sent: ctx.now,
-            leaves: ctx.now,
-            carded: ctx.now,
-            arrives: None,
-            delivery: 0,
-        };
-        let slot = self.put_in_flight(flight);
+        let slot = self.put_in_flight(InFlight::new(message, index, Some(stream.epoch), writes, ctx.now));
         if !self.held[index].is_empty() || self.is_stream_blocked(index, ctx.net) {
             self.hold(index, slot, ctx.now);
         } else {
@@ -68,6 +52,12 @@ impl EtcdCluster {
             self.in_flight.push(flight);
             self.in_flight.len() as u32 - 1
         }
+    }
+
+    /// A message is no longer under way.
+    fn land(&mut self, slot: u32) -> Message {
+        self.free_slots.push(slot);
+        self.in_flight[slot as usize].message.take().expect("delivered once")
     }
 
     fn hold(&mut self, index: usize, slot: u32, now: Time) {
@@ -168,7 +158,7 @@ impl EtcdCluster {
         for lane in 0..LANES {
             let in_lane = |flight: &InFlight| {
                 let kind = flight.message.as_ref().map(|message| message.kind);
-                let here = flight.stream as usize == index && flight.epoch == epoch;
+                let here = flight.stream as usize == index && flight.epoch == Some(epoch);
                 flight.arrives.filter(|_| here && kind.is_some_and(|kind| codec::lane(kind) as usize == lane))
             };
             let flights = (0u32..).zip(&self.in_flight);
@@ -203,15 +193,20 @@ impl EtcdCluster {
             return;
         }
         self.flying -= 1;
-        let index = self.in_flight[slot as usize].stream as usize;
-        let stream = &mut self.streams[index];
-        let stale = stream.epoch != self.in_flight[slot as usize].epoch || !stream.reader_open;
+        let flight = &self.in_flight[slot as usize];
+        let index = flight.stream as usize;
+        let Some(epoch) = flight.epoch else {
+            let message = self.land(slot);
+            self.receive_post(message, ctx);
+            return;
+        };
+        let stream = &self.streams[index];
+        let stale = stream.epoch != epoch || !stream.reader_open;
         if !stale && self.is_stream_blocked(index, ctx.net) {
             self.hold(index, slot, ctx.now);
             return;
         }
-        self.free_slots.push(slot);
-        let message = self.in_flight[slot as usize].message.take().expect("delivered once");
+        let message = self.land(slot);
         if stale {
             return;
         }
@@ -255,6 +250,7 @@ impl EtcdCluster {
         let (from, to) = self.ends(index);
         let blocked = self.is_stream_blocked(index, ctx.net);
         let (writes, reads) = (self.runs(from), self.runs(to));
+        let knows = self.knows(to, from) && self.knows(from, to);
         let open_both = ctx.net.is_open(self.host(from), self.host(to));
         let round_trip = ctx.net.round_trip(self.host(from), self.host(to));
         let tls = ctx.net.tls;
@@ -273,11 +269,11 @@ impl EtcdCluster {
                 stream.resume();
                 stream.gives_up().map(|at| at.max(ctx.now))
             }
-        } else if writes && reads && open_both {
+        } else if writes && reads && open_both && knows {
             let handshake = if tls { round_trip * 5 / 2 } else { round_trip * 3 / 2 };
             Some(stream.next_dial(ctx.now) + handshake)
         } else {
-            stream.refused = powered && open_both && !writes && !paused;
+            stream.refused = powered && open_both && !(writes && knows) && !paused;
             None
         };
         match due {
@@ -339,6 +335,7 @@ impl EtcdCluster {
 
     fn connect(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = self.ends(index);
+        self.pipelines[index] = Pipeline::default();
         self.streams[index].connect(ctx.now);
         self.streams[index].timer.cancel();
         self.upkeep_since[index] = ctx.now;
@@ -361,9 +358,11 @@ impl EtcdCluster {
                 self.streams[inward].reset_at.get_or_insert(notice);
             }
             self.streams[inward].timer.cancel();
+            self.pipelines[inward] = Pipeline::default();
             let outward = self.stream_index(gone, other);
             self.count_upkeep(outward, ctx.now, ctx.net);
             self.streams[outward].writer_open = false;
+            self.pipelines[outward] = Pipeline::default();
             if !self.streams[outward].reader_open {
                 self.update_stream(outward, ctx);
                 continue;

@@ -12,7 +12,7 @@
 
 use crate::ledger::Class;
 pub use crate::tcp::{RETRANSMIT_MAX, RETRANSMIT_MIN};
-use crate::tcp::{Start, Tcp};
+use crate::tcp::{Start, Tcp, alone};
 use crate::wire::{Burst, HEADERS};
 use zonefall_kernel::rng::{Purpose, Stream as Draws};
 use zonefall_kernel::time::{Duration, Time};
@@ -231,6 +231,14 @@ impl Stream {
         let fifo = &mut self.fifo[lane];
         (fifo.free, fifo.last_arrival) = (tcp.link_free(), tcp.last_arrival());
         Moved { arrivals, resent: tcp.take_resent() }
+    }
+
+    /// How long a message takes on a connection of its own that is open and idle, and what is sent again of it.
+    pub fn post(&mut self, paths: [&Path; 2], burst: Burst) -> (Duration, Burst) {
+        let k = self.sent;
+        self.sent += 1;
+        let (late, again) = alone([self.losses, self.delays], k, paths, burst);
+        (self.delay_of(k, paths[0], burst) + late, again)
     }
 
     /// When the reader closes because what was written so far is lost too often to arrive in time: what was lost holds up what comes

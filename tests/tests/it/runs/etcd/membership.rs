@@ -104,7 +104,10 @@ fn a_member_that_comes_back_answers_newcomers_that_it_does_not_know() {
         };
         assert_eq!((up(at(159)), up(at(175))), (Some(false), Some(true)), "seed {seed}");
         let known = |record: &Record| matches!(record, Record::Etcd(EtcdRecord::LeaderSeen { member: seen, leader: Some(4), .. }) if *seen == member(0));
-        assert!(all.iter().any(|(when, record)| *when > at(160) && known(record)), "seed {seed}: it follows the newcomer");
+        let first = |is: &dyn Fn(&Record) -> bool| all.iter().position(|(when, record)| *when > at(160) && is(record));
+        let stream = |record: &Record| matches!(record, Record::Etcd(EtcdRecord::PeerFound { from, to }) if [*from, *to] == [member(0), member(4)]);
+        let (follows, streams) = (first(&known).expect("it follows the newcomer"), first(&stream).expect("streams are made"));
+        assert!(follows < streams, "seed {seed}: it is asked for its vote by POST, and answers so");
     }
 }
 
