@@ -200,7 +200,13 @@ fn repairs(name: &str, cluster: &EtcdReport, page: &Page) -> String {
     for c in &cluster.catch_up {
         lines.push((
             c.at_s,
-            format!("{} caught up ({} entries) {} after its start", c.member, c.entries, text::seconds(c.duration_s)),
+            format!(
+                "{} caught up ({} entries, {}) {} after its start",
+                c.member,
+                c.entries,
+                text::bytes(c.bytes),
+                text::seconds(c.duration_s)
+            ),
         ));
     }
     for l in &cluster.rpo.events {

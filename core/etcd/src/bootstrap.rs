@@ -156,7 +156,7 @@ impl EtcdCluster {
         for (index, member) in (0u8..).zip(&spec.members) {
             if let Some((revision, _)) = member.behind {
                 let until = spec.first_index();
-                self.server_mut(index).behind = Some((ctx.now, until, until - revision));
+                self.fell_behind(index, until, until - revision, ctx.now);
             }
         }
         let behind: Vec<Option<u64>> = spec.members.iter().map(|member| member.behind.map(|(revision, _)| revision)).collect();

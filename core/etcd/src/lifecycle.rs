@@ -55,10 +55,9 @@ impl EtcdCluster {
         self.boot(index, ctx.now);
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
         let committed = self.committed;
-        let server = self.server_mut(index);
-        let behind = committed.saturating_sub(server.raft.log.last());
-        if behind > 0 {
-            server.behind = Some((ctx.now, committed, behind));
+        let entries = committed.saturating_sub(self.server_mut(index).raft.log.last());
+        if entries > 0 {
+            self.fell_behind(index, committed, entries, ctx.now);
         }
         self.peer_started(index, ctx);
         self.begin_adjust_ticks(index, ctx);

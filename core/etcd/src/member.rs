@@ -158,8 +158,8 @@ pub struct Server {
     pub watchers: Vec<ClientId>,
     /// Whom it was last seen to follow.
     pub seen: Option<u8>,
-    /// Behind: since when, up to which index, how many entries.
-    pub behind: Option<(Time, u64, u64)>,
+    /// What it is behind, if it is.
+    pub behind: Option<Behind>,
     /// SIGTERM was received: when it stops regardless of who leads.
     pub stopping: Option<Time>,
     /// Looks at its peers that are left until it no longer moves its election clock on.
@@ -174,6 +174,19 @@ pub struct Server {
     pub(super) told: [Told; 6],
     /// Term in which it last raised the alarm.
     pub(super) alarm_raised: Option<u64>,
+}
+
+/// A member comes back, and others have what it has not.
+#[derive(Clone, Copy, Debug)]
+pub struct Behind {
+    /// When it came back.
+    pub since: Time,
+    /// Last index that it lacked.
+    pub until: u64,
+    /// Entries that it lacked.
+    pub entries: u64,
+    /// Entries that it has written since, and databases that it has received, in bytes.
+    pub bytes: u64,
 }
 
 /// A write to the log file and its fsync.

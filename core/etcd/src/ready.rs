@@ -4,7 +4,7 @@ use crate::cluster::EtcdCluster;
 use crate::command_bytes::{database_growth, quota_cost, stored_bytes};
 use crate::ctx::EtcdCtx;
 use crate::event::{Answer, ProcessTimer, Watched};
-use crate::member::{Server, Write};
+use crate::member::{Behind, Server, Write};
 use crate::raft::Note;
 #[cfg(feature = "planted-bugs")]
 use crate::raft::PlantedBug;
@@ -166,6 +166,9 @@ impl EtcdCluster {
         let first = log.written + 1;
         let bytes = encoding::entries_bytes(first, log.alike_from(first).map(|(_, alike)| alike), |bytes| bytes + 32);
         log.written = log.last();
+        if let Some(behind) = &mut server.behind {
+            behind.bytes += bytes;
+        }
         let state = (server.raft.term, server.raft.vote);
         if server.written != state {
             record_hard_state(member.id, state, false, ctx);
@@ -331,7 +334,7 @@ impl EtcdCluster {
     }
 
     pub(super) fn applied(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
-        let (id, cx_now) = (self.members[index as usize].id, ctx.now);
+        let id = self.members[index as usize].id;
         self.snapshot_if_due(index, ctx.now);
         let applied = self.server_mut(index).raft.log.applied;
         let counts = self.counts(index, applied);
@@ -342,11 +345,9 @@ impl EtcdCluster {
         if counts {
             self.committed = self.committed.max(applied);
         }
-        if let Some((since, until, entries)) = server.behind
-            && applied >= until
-        {
-            server.behind = None;
-            ctx.record(EtcdRecord::CaughtUp { member: id, entries, duration: cx_now.since(since) });
+        let caught_up = server.behind.take_if(|behind| applied >= behind.until);
+        if let Some(Behind { since, entries, bytes, .. }) = caught_up {
+            ctx.record(EtcdRecord::CaughtUp { member: id, entries, bytes, duration: ctx.now.since(since) });
         }
         if server.reads.index.is_some_and(|wanted| wanted <= applied) {
             self.finish_reads(index, ctx);

@@ -99,6 +99,8 @@ pub enum EtcdRecord {
         member: MemberId,
         /// Entries it was behind when it came back.
         entries: u64,
+        /// Entries that it has written since, and databases that it has received, in bytes.
+        bytes: u64,
         /// Time since its process served again.
         duration: Duration,
     },

@@ -7,10 +7,11 @@
 use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::event::EtcdEvent;
+use crate::member::Behind;
 use crate::peer::Transfer;
 use crate::raft::message::Message;
 use crate::record::EtcdRecord;
-use zonefall_kernel::time::Duration;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::card::STEP;
 use zonefall_network::ledger::Class;
 use zonefall_network::stream::READ_TIMEOUT;
@@ -47,9 +48,14 @@ impl EtcdCluster {
     /// sent the database already. (GEP-20, "Ingress/Egress Traffic Analysis": a follower that is not in sync rejects the call.)
     pub fn lags(&self, index: u8) -> bool {
         let server = self.server(index);
-        let behind = server.and_then(|server| Some(server.behind?.1.saturating_sub(server.raft.log.applied)));
+        let behind = server.and_then(|server| Some(server.behind?.until.saturating_sub(server.raft.log.applied)));
         let far = behind.is_some_and(|entries| entries > self.options.catch_up_entries);
         far || self.transfers.iter().any(|transfer| transfer.to == index)
+    }
+
+    /// A member lacks this many entries, the last of them at `until`.
+    pub(super) fn fell_behind(&mut self, index: u8, until: u64, entries: u64, now: Time) {
+        self.server_mut(index).behind = Some(Behind { since: now, until, entries, bytes: 0 });
     }
 
     /// A step is due.
@@ -109,6 +115,9 @@ impl EtcdCluster {
         if ok {
             let snapshot = message.snapshot.clone().expect("a transfer carries a snapshot");
             let before = self.server(to).map(|server| server.raft.log.applied);
+            if let Some(behind) = self.members[to as usize].process.server_mut().and_then(|server| server.behind.as_mut()) {
+                behind.bytes += snapshot.database.file_bytes;
+            }
             self.receive(message, ctx);
             if let Some(server) = self.members[to as usize].process.server_mut()
                 && server.raft.log.first() == snapshot.index + 1

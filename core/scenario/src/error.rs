@@ -73,6 +73,14 @@ impl Errors {
         }
     }
 
+    /// The same, unless it is one of the last few.
+    pub(super) fn push_anew(&mut self, path: &str, found: String, expected: String) {
+        let error = Error::new(path, found, expected);
+        if self.list.iter().rev().take(4).all(|last| *last != error) {
+            self.push(error.path, error.found, error.expected);
+        }
+    }
+
     /// Adds further errors.
     pub(super) fn extend(&mut self, others: Self) {
         for Error { path, found, expected, .. } in others.list {

@@ -102,9 +102,9 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
             let how = if *ok { "has restored" } else { "did not receive" };
             format!("{} {how} the snapshot from {}", name(*to), name(*from))
         }
-        Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
+        Record::Etcd(EtcdRecord::CaughtUp { member, entries, bytes, duration }) => {
             let took = text::duration(*duration);
-            format!("{} has caught up ({entries} entries) {took} after its start", name(*member))
+            format!("{} has caught up ({entries} entries, {}) {took} after its start", name(*member), text::bytes(*bytes))
         }
         Record::Etcd(EtcdRecord::Membership { change, refused: None }) => {
             format!("membership change done: {}", text::membership_change(*change, scenario))

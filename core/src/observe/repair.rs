@@ -70,9 +70,10 @@ impl Observer for Repair {
                     transfer.ended = Some((at, *ok));
                 }
             }
-            Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
+            Record::Etcd(EtcdRecord::CaughtUp { member, entries, bytes, duration }) => {
                 let name = text::member(&self.scenario, *member).to_owned();
-                let row = CatchUpReport { member: name, at_s: seconds(at), entries: *entries, duration_s: length(*duration) };
+                let (at_s, duration_s) = (seconds(at), length(*duration));
+                let row = CatchUpReport { member: name, at_s, entries: *entries, bytes: *bytes, duration_s };
                 self.catch_up.push((member.cluster, row));
             }
             Record::Etcd(EtcdRecord::Membership { change, refused }) => {
@@ -103,7 +104,7 @@ mod tests {
         repair.record(at(4_000), &Record::Etcd(EtcdRecord::SnapshotStarted { from, to, bytes: 6 }));
         repair.record(
             at(5_000),
-            &Record::Etcd(EtcdRecord::CaughtUp { member: to, entries: 9, duration: Duration::from_millis(1_500) }),
+            &Record::Etcd(EtcdRecord::CaughtUp { member: to, entries: 9, bytes: 900, duration: Duration::from_millis(1_500) }),
         );
         let refused = Some("etcdserver: unhealthy cluster");
         repair.record(at(6_000), &Record::Etcd(EtcdRecord::Membership { change: MemberChange::Remove(member(1)), refused }));

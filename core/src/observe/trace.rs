@@ -203,10 +203,11 @@ impl Writer<'_> {
                 self.peers(13, *from, *to);
                 self.u8(u8::from(*ok));
             }
-            Record::Etcd(EtcdRecord::CaughtUp { member, entries, duration }) => {
+            Record::Etcd(EtcdRecord::CaughtUp { member, entries, bytes, duration }) => {
                 self.u8(14);
                 self.member(*member);
                 self.u64(*entries);
+                self.u64(*bytes);
                 self.duration(*duration);
             }
             Record::Etcd(EtcdRecord::Membership { change, refused }) => {

@@ -445,6 +445,8 @@ pub struct CatchUpReport {
     pub at_s: f64,
     /// Entries it was behind when it came back.
     pub entries: u64,
+    /// Entries that it wrote meanwhile, and databases that it received, in bytes.
+    pub bytes: u64,
     /// Time since its process served again, in seconds.
     pub duration_s: f64,
 }

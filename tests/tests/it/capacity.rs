@@ -166,7 +166,7 @@ fn what_fits_runs_without_a_pending_pod_and_one_more_does_not() {
 }
 
 /// Seeds that lose a zone, and seeds whose nodes are counted: usually, and thoroughly.
-const FURTHER: [usize; 2] = [60, 4_000];
+const FURTHER: [usize; 2] = [100, 20_000];
 
 /// The names that files have for failure tolerances.
 const TOLERANCES: [&str; 3] = ["none", "node", "zone"];

@@ -75,12 +75,15 @@ fn figures(report: &Report) -> Vec<(&'static str, f64, f64)> {
     let entries = |what, count: u64| (what, count as f64, (count as f64).sqrt());
     let last = etcd.members.iter().map(|member| member.last_index).max().unwrap_or(0);
     let database = etcd.members.iter().map(|member| member.database_bytes).max().unwrap_or(0);
+    let [entries_caught_up, caught_up] =
+        etcd.catch_up.iter().fold([0; 2], |[entries, bytes], own| [entries + own.entries, bytes + own.bytes]);
     let appended: f64 = report.messages.iter().filter(|row| row.class == Class::Append).map(|row| row.wire_bytes as f64).sum();
     vec![
         entries("entries", last - FIRST),
         entries("lost entries", etcd.rpo.lost_entries),
-        entries("entries caught up on", etcd.catch_up.iter().map(|own| own.entries).sum()),
+        entries("entries caught up on", entries_caught_up),
         ("bytes of databases sent", etcd.snapshots.iter().map(|own| own.bytes as f64).sum(), 0.0),
+        ("bytes caught up on", caught_up as f64, caught_up as f64 / (entries_caught_up.max(1) as f64).sqrt()),
         ("bytes of the database", database as f64, 0.0),
         ("bytes between members", appended, (appended / (last.saturating_sub(FIRST).max(1) as f64).sqrt()).hypot(OF_SEED)),
     ]

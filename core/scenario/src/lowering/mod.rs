@@ -43,6 +43,13 @@ impl<'a> CheckCtx<'a> {
         }
     }
 
+    /// Reports an error that the copies of what a path stands for (`count`) have alike: once.
+    pub(crate) fn error_of_copy(&mut self, path: &str, found: String, expected: String) {
+        if self.trusts(path) {
+            self.errors.push_anew(path, found, expected);
+        }
+    }
+
     /// Reports what is allowed and probably not meant; of what a path stands for several times (`count`), the first.
     pub(crate) fn warn(&mut self, path: &str, found: impl Into<String>, expected: impl Into<String>) {
         if !self.warnings.iter().any(|warning| warning.path == path) {

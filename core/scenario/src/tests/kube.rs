@@ -411,6 +411,19 @@ fn a_machine_takes_so_many_volumes() {
 }
 
 #[test]
+fn shoots_on_pools_with_taints_are_told_once_for_all_copies() {
+    let mut raw = landscape(json!([{"name": "s", "count": 3}]));
+    raw["seeds"][0]["pools"][0]["taints"] = json!([{"key": "special"}]);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("nobody tolerates it").to_string();
+    let of = |set: &str| {
+        format!(
+            "shoots[0]: expected a node whose labels it selects and whose taints it tolerates; found \"{set}\", for whose 1 members there are no nodes"
+        )
+    };
+    assert_eq!(errors.lines().collect::<Vec<_>>(), [of("etcd-main"), of("etcd-events")]);
+}
+
+#[test]
 fn operators_roll_and_drain() {
     let mut raw = landscape(json!([{"name": "s", "failure_tolerance": "zone", "count": 2}]));
     raw["seeds"][0]["nodes"] = json!([{"name": "a", "pool": "cpu", "zone": "za"}, {"name": "b", "pool": "cpu", "zone": "zb"}, {"name": "c", "pool": "cpu", "zone": "zc"}]);

@@ -62,12 +62,15 @@ impl EtcdStatefulSet {
         let nodes = place_members(&workload, site, tolerance, self.turn, &hosted.zones).unwrap_or_default();
         if nodes.is_empty() {
             let found = format!("{}, for whose {} members there are no nodes", quote(&workload.name), workload.replicas);
+            let suitable = site.zones.keys().any(|node| site.suits(&workload, node));
             let expected = match tolerance {
+                _ if !suitable => "a node whose labels it selects and whose taints it tolerates",
                 FailureTolerance::None => "a node that it may run on, with free capacity",
                 FailureTolerance::Node => "as many nodes in one zone that they may run on, with free capacity",
                 FailureTolerance::Zone => "a node in each of as many zones that they may run on, with free capacity",
             };
-            ctx.error(&self.path, found, format!("{expected}: pools with a larger `minimum`, or larger machines"));
+            let remedy = if suitable { ": pools with a larger `minimum`, or larger machines" } else { "" };
+            ctx.error_of_copy(&self.path, found, format!("{expected}{remedy}"));
         } else if main {
             self.managed.check_leader(ctx, &workload.name, nodes.len());
         }

@@ -141,7 +141,10 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
         let how = if s.ok { "restored" } else { "not received" };
         vec![s.from.clone(), s.to.clone(), bytes(s.bytes), when(s.from_s), length(s.to_s - s.from_s), how.to_owned()]
     });
-    let catch_up = cluster.catch_up.iter().map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), length(c.duration_s)]);
+    let catch_up = cluster
+        .catch_up
+        .iter()
+        .map(|c| vec![c.member.clone(), when(c.at_s), count(c.entries), bytes(c.bytes), length(c.duration_s)]);
     html! {
         <>
             <h2>{ name }</h2>
@@ -152,7 +155,7 @@ fn etcd(name: &str, cluster: &EtcdReport) -> Html {
             { rows("Elections", &["Leader", "Term", "At", "Duration"], elections) }
             { rows("Members at the end", &["Member", "Zone", "Node", "Role", "Term", "Last entry", "Committed", "Database"], members) }
             { rows("Snapshots sent", &["From", "To", "Size", "At", "Duration", "Result"], snapshots) }
-            { rows("Catch-up after a start", &["Member", "At", "Entries", "Duration"], catch_up) }
+            { rows("Catch-up after a start", &["Member", "At", "Entries", "Bytes", "Duration"], catch_up) }
         </>
     }
 }
