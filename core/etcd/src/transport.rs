@@ -257,7 +257,12 @@ impl EtcdCluster {
         let powered = ctx.net.is_powered(self.host(from));
         let paused = self.is_paused(from);
         self.count_upkeep(index, ctx.now, ctx.net);
+        let usual = ctx.net.typical(self.host(to), self.host(from));
         let stream = &mut self.streams[index];
+        if !stream.reader_open && reads && open_both {
+            // What is written to a connection that the other side has closed or forgotten is answered with a reset.
+            stream.reset_at.get_or_insert(ctx.now + usual);
+        }
         let due = if stream.reader_open {
             if blocked || paused || !stream.writer_open {
                 stream.silent_since.get_or_insert(ctx.now);

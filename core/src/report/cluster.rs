@@ -30,7 +30,7 @@ pub struct EtcdReport {
     pub no_fault_tolerance_s: f64,
     /// How many members may yet be lost: at each change, at most 2,000. See [`crate::observe::tolerance`].
     pub tolerance: Vec<ToleranceReport>,
-    /// Services of which only the members' state is known: other requests were late, and nobody asked for these.
+    /// Services of which only the members' state is known: no requests tell of these, and others were late.
     pub unobserved: Vec<OutageKind>,
     /// What clients at each vantage were without: the zones of its regions, then `outside`.
     #[serde(default)]

@@ -243,7 +243,7 @@ fn service(cluster: &EtcdReport, kind: OutageKind, what: &str) -> Sentence {
     let span = |o: &OutageReport| Span { from_s: o.from_s, to_s: o.to_s, unavailable_s: o.unavailable_s, completed: o.completed };
     let spans: Vec<Span> = intervals(cluster, kind).map(span).collect();
     if spans.is_empty() && cluster.unobserved.contains(&kind) {
-        let known = "were always available by the members' state; nobody asked for them, and other requests were late.";
+        let known = "were always available by the members' state; no requests tell of them, and others were late.";
         return vec![say(format!("{what} {known}"))];
     }
     unavailable(what, &spans, &whom(cluster, kind))

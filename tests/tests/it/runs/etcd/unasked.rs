@@ -32,7 +32,7 @@ fn a_client_that_names_the_leader_tells_what_others_would_meet() {
 
 #[test]
 fn nothing_is_said_of_services_that_nobody_asks_for_but_what_the_state_tells() {
-    let known = "were always available by the members' state; nobody asked for them, and other requests were late.";
+    let known = "were always available by the members' state; no requests tell of them, and others were late.";
     let all = slow_disks(Client { target: Target::All, ..puts(20) });
     let verdict = all.verdict().replace('\n', " ");
     assert!(verdict.contains(&format!("Linearizable reads {known}")), "{verdict}");
