@@ -233,7 +233,7 @@ impl Access {
             beginning.had = before.beginning.had;
         }
         let own = self.cause(key.0, key.1, &beginning, at);
-        let cause = if from == at { own } else { format!("{cause}; then {own}") };
+        let cause = if from == at || cause.is_empty() { own } else { format!("{cause}; then {own}") };
         let client = self.clients.get_mut(&key).expect("it was inserted");
         if let Some(outage) = &mut client.outage {
             (outage.beginning, outage.cause) = (beginning, cause);

@@ -12,7 +12,7 @@ use crate::server::Server;
 use zonefall_kernel::time::Duration;
 use zonefall_kube::ctx::ApiClient;
 use zonefall_network::{HostId, Network};
-use zonefall_scenario::access::{Alternatives, ApiAccess, ApiClientSpec};
+use zonefall_scenario::access::Alternatives;
 use zonefall_scenario::kube::KubeClusterSpec;
 
 /// Shutdown delay of API servers that have none of their own (OpenShift: `shutdown-delay-duration`).
@@ -28,15 +28,6 @@ pub(super) fn advertiser(rules: Option<Alternatives>, spec: &KubeClusterSpec) ->
     match rules {
         Some(Alternatives::Text) => Advertiser::document(shutdown_delay(spec)),
         Some(_) | None => Advertiser::prototype(),
-    }
-}
-
-/// Way of a client to API servers beside its load balancer; `None`: it has none.
-pub(super) fn way(id: ApiClient, access: &ApiAccess, further: Option<&ApiClientSpec>) -> Option<Alternatives> {
-    match (id, further) {
-        (ApiClient::Kubelet(_), _) => access.alternatives_of_kubelets,
-        (_, Some(spec)) => spec.alternatives,
-        (_, None) => access.alternatives,
     }
 }
 

@@ -1,13 +1,15 @@
 //! Causes of clients' outages, in words.
 
+use std::collections::BTreeSet;
+
 use super::{AFTER, Access, Beginning};
-use crate::access::origin::node;
+use crate::access::origin::{node, way};
 use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{EtcdId, KubeClusterId};
 use crate::kernel::time::Time;
 use crate::kube::ctx::ApiClient;
 use crate::observe::causes::{BEFORE, queue};
-use crate::scenario::access::{LoadBalancer, Loopback};
+use crate::scenario::access::{Alternatives, LoadBalancer, Loopback};
 use crate::scenario::{ActiveFault, Fault, text};
 
 impl Access {
@@ -86,12 +88,22 @@ impl Access {
     pub(super) fn in_vain(&self, cluster: KubeClusterId, client: ApiClient, dials: Dialled) -> Option<String> {
         let vanish = |to: &str| Some(format!("packets from outside the cluster network to {to} vanish"));
         match dials {
-            Dialled::Outside { is_alternative: true } => vanish("alternative services"),
+            Dialled::Outside { is_alternative: true } => vanish(self.alternatives(cluster, client)),
             Dialled::Outside { is_alternative: false } => vanish("API servers"),
-            Dialled::Balancer { list_expired: true } => Some("its list of alternative services had expired".to_owned()),
+            Dialled::Balancer { list_expired: true } => {
+                Some(format!("its list of {} had expired", self.alternatives(cluster, client)))
+            }
             Dialled::Itself => loopback(&self.scenario.load_balancers[self.origin(cluster, client)?]),
             Dialled::Balancer { list_expired: false } | Dialled::Server => None,
         }
+    }
+
+    /// What a client calls API servers that it reaches beside its load balancer.
+    fn alternatives(&self, cluster: KubeClusterId, client: ApiClient) -> &'static str {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let further = if let ApiClient::Further(id, _) = client { Some(&spec.api_clients[id]) } else { None };
+        let is_configured = spec.access.is_some_and(|access| way(client, &access, further) == Some(Alternatives::Configured));
+        if is_configured { "alternative hosts" } else { "alternative services" }
     }
 
     /// The bandwidth that responses to a client wait for.
@@ -115,8 +127,11 @@ impl Access {
             {
                 Some(format!("{} found it unhealthy", balancer.name))
             }
-            ConnectionState::None if self.unhealthy.iter().any(|(own, place, _)| *own == origin && serves(*place)) => {
-                Some(format!("{} finds API servers unhealthy", balancer.name))
+            ConnectionState::None => {
+                let found = self.unhealthy.iter().filter(|(own, place, _)| *own == origin && serves(*place));
+                let hosts: BTreeSet<_> = found.map(|(.., target)| spec.control_plane[*target as usize]).collect();
+                let names: Vec<&str> = hosts.iter().map(|host| &*self.scenario.nodes[*host].name).collect();
+                (!names.is_empty()).then(|| format!("{} finds {} unhealthy", balancer.name, text::list(&names)))
             }
             _ => None,
         }

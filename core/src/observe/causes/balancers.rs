@@ -9,7 +9,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::balancers::has_clients;
 use crate::scenario::access::LoadBalancer;
 use crate::scenario::units::Bandwidth;
-use crate::scenario::{ActiveFault, Fault, Hit, text};
+use crate::scenario::{ActiveFault, Fault, Hit, LbPartition, Place, text};
 
 /// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
 pub(super) const BACKLOG: Duration = Duration::from_secs(600);
@@ -60,17 +60,18 @@ impl Unhealthy {
 
     /// Targets that some node of a load balancer found healthy again at a time.
     fn recovered(&self, at: Time, balancer: BalancerId) -> Vec<u32> {
-        self.targets(balancer, |(_, to, why)| *to == Some(at) && *why == Why::Unhealthy)
+        self.targets(balancer, None, |(_, to, why)| *to == Some(at) && *why == Why::Unhealthy)
     }
 
-    /// Targets to which some node of a load balancer sent no clients at a time, for this reason.
-    fn at(&self, at: Time, balancer: BalancerId, why: Why) -> Vec<u32> {
-        self.targets(balancer, |(from, to, own)| *own == why && *from <= at && to.is_none_or(|to| at < to))
+    /// Targets to which a node of a load balancer, or some node, sent no clients at a time, for this reason.
+    fn at(&self, at: Time, balancer: BalancerId, why: Why, node: Option<u16>) -> Vec<u32> {
+        self.targets(balancer, node, |(from, to, own)| *own == why && *from <= at && to.is_none_or(|to| at < to))
     }
 
-    /// Targets of a load balancer with such an interval.
-    fn targets(&self, balancer: BalancerId, is_such: impl Fn(&Interval) -> bool) -> Vec<u32> {
-        let found = self.0.iter().filter(|((of, ..), spans)| *of == balancer && spans.iter().any(&is_such));
+    /// Targets of a load balancer with such an interval, at a node or at any.
+    fn targets(&self, balancer: BalancerId, node: Option<u16>, is_such: impl Fn(&Interval) -> bool) -> Vec<u32> {
+        let is_of = |of: BalancerId, own: u16| of == balancer && node.is_none_or(|node| node == own);
+        let found = self.0.iter().filter(|((of, own, _), spans)| is_of(*of, *own) && spans.iter().any(&is_such));
         let mut targets: Vec<u32> = found.map(|((.., target), _)| *target).collect();
         targets.sort_unstable();
         targets.dedup();
@@ -96,7 +97,15 @@ impl Causes {
     /// Whether a fault is one of the load balancer in front of an API.
     pub(super) fn hits_balancer(&self, fault: &ActiveFault, outage: &Outage) -> bool {
         let hit = self.balancer_of(outage).map(Hit::Balancer);
-        hit.is_some_and(|hit| fault.fault.kind().hits().contains(&hit))
+        hit.is_some_and(|hit| fault.fault.kind().hits().contains(&hit)) && !self.cuts_off_others(&fault.fault, outage)
+    }
+
+    /// Whether a load balancer is cut off from single hosts only, none of which is of the control plane: new clients elsewhere do not notice.
+    fn cuts_off_others(&self, fault: &Fault, outage: &Outage) -> bool {
+        let Fault::LbPartition(LbPartition { from, .. }) = fault else { return false };
+        let Some(spec) = outage.api.map(|api| &self.scenario.kube.clusters[api]) else { return false };
+        let is_other = |place: &Place| matches!(place, Place::Node(host) if !spec.control_plane.contains(host));
+        !from.is_empty() && from.iter().all(is_other)
     }
 
     /// What the load balancer in front of an API did, where no fault of its own is named; `lost`: servers did not serve.
@@ -118,8 +127,18 @@ impl Causes {
             let what = || format!("load balancer {name} finds {} healthy again{}", servers(&recovered), after(to, outage));
             (!recovered.is_empty()).then(what)
         });
-        let new = names(self.unhealthy.at(outage.from, id, Why::New));
-        Some(match (&names(self.unhealthy.at(outage.from, id, Why::Unhealthy))[..], again) {
+        let new = names(self.unhealthy.at(outage.from, id, Why::New, None));
+        let find = |(places, targets): (Vec<u16>, Vec<u32>)| {
+            let places: Vec<String> =
+                places.into_iter().map(|place| text::node_of_balancer(&*self.scenario, id, place)).collect();
+            format!(
+                "{} unhealthy{}",
+                servers(&names(targets)),
+                if places.is_empty() { String::new() } else { format!(" {}", text::list(&places)) }
+            )
+        };
+        let unhealthy: Vec<String> = self.unhealthy_by_node(outage.from, id).into_iter().map(find).collect();
+        Some(match (&unhealthy[..], again) {
             ([], _) if !new.is_empty() => {
                 BalancerPart { text: format!("load balancer {name} has not found {} healthy yet", servers(&new)), explains: true }
             }
@@ -129,10 +148,25 @@ impl Causes {
                 Some(text) => BalancerPart { text, explains: true },
                 None => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
             },
-            (hosts, _) => {
-                BalancerPart { text: format!("load balancer {name} finds {} unhealthy", servers(hosts)), explains: true }
-            }
+            (found, _) => BalancerPart { text: format!("load balancer {name} finds {}", text::list(found)), explains: true },
         })
+    }
+
+    /// Which targets the nodes of a load balancer find unhealthy at a time: nodes that find the same together, and no nodes where all do.
+    fn unhealthy_by_node(&self, at: Time, id: BalancerId) -> Vec<(Vec<u16>, Vec<u32>)> {
+        let mut found: Vec<(Vec<u16>, Vec<u32>)> = Vec::new();
+        for node in 0..self.scenario.load_balancers[id].nodes() as u16 {
+            let targets = self.unhealthy.at(at, id, Why::Unhealthy, Some(node));
+            match found.iter_mut().find(|(_, known)| *known == targets) {
+                Some((nodes, _)) => nodes.push(node),
+                None => found.push((vec![node], targets)),
+            }
+        }
+        if let [(nodes, _)] = &mut found[..] {
+            nodes.clear();
+        }
+        found.retain(|(_, targets)| !targets.is_empty());
+        found
     }
 
     /// Responses wait for the bandwidth that a load balancer has without a fault: that of kubelets and components is too little to fill it.

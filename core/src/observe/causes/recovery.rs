@@ -4,6 +4,7 @@ use super::{Causes, Incident, Outage, after};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::record::Service;
+use crate::scenario::ActiveFault;
 
 impl Causes {
     /// Whether a majority was gone, and how many voters.
@@ -20,13 +21,24 @@ impl Causes {
         }
     }
 
+    /// Whether another fault of the same kind, where this one was, is not over when it ends.
+    fn goes_on(&self, fault: &ActiveFault, end: Time) -> bool {
+        let is_alike = |other: &ActiveFault| {
+            std::mem::discriminant(&other.fault) == std::mem::discriminant(&fault.fault)
+                && other.fault.kind().hits() == fault.fault.kind().hits()
+        };
+        self.faults
+            .iter()
+            .any(|(other, to)| other.id != fault.id && is_alike(other) && other.from <= end && to.is_none_or(|to| to > end))
+    }
+
     /// What came back, and who was elected.
     pub(super) fn mended(&self, outage: &Outage, lost: Option<MemberId>, clauses: &mut Vec<String>) {
         let end = outage.to.unwrap_or(Time::MAX);
         let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
         let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
         let over = self.faults.iter().filter_map(|(f, to)| {
-            let to = to.filter(|to| *to > outage.from && *to <= end)?;
+            let to = to.filter(|to| *to > outage.from && *to <= end && !self.goes_on(f, *to))?;
             self.matters(f, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
         });
         let takes_over =

@@ -200,7 +200,14 @@ impl Causes {
         });
         let lost = lost.chain(stalled.map(of_one)).chain(turned_away);
         let etcd = outage.cluster;
-        let back = facts.rev().find_map(|(at, replica, fact)| {
+        // Others have no part in it.
+        let was_away = |of: &Replica| {
+            let is_away =
+                |fact: &ServerFact| !matches!(fact, ServerFact::Ready(true) | ServerFact::Stalled(0) | ServerFact::Etcd(Some(_)));
+            facts.clone().any(|(_, replica, fact)| replica == of && is_away(fact))
+                || self.away.iter().any(|away| (away.cluster, away.server) == (cluster, *of) && away.from <= outage.from)
+        };
+        let back = facts.clone().rev().filter(|(_, replica, _)| was_away(replica)).find_map(|(at, replica, fact)| {
             let what = match fact {
                 ServerFact::Runs => "runs".to_owned(),
                 ServerFact::Ready(true) => "is ready".to_owned(),

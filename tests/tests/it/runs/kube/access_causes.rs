@@ -238,3 +238,34 @@ fn requests_that_wait_for_their_rate_outlive_a_failed_connection() {
     assert!(each == 9 * 60 && (9 * 12..9 * 17).contains(&lost), "{requests:?}");
     assert!(requests.done_s.is_some_and(|done| (290.0..310.0).contains(&done)), "{requests:?}");
 }
+
+#[test]
+fn nodes_of_a_load_balancer_that_find_different_servers_unhealthy_are_told_apart() {
+    let cut = json!({"at": "4m", "for": "6m", "kind": "link_partition", "between": ["a", "c"]});
+    let report = report(&json!({"zones": ["a", "b"]}), "0s", json!([]), json!([cut, kill(0), kill(1)]));
+    let found = api_causes(&report);
+    let apart =
+        "load balancer api-int finds API server c-control-plane-2 unhealthy in a and API server c-control-plane-0 unhealthy in b";
+    assert!(found.iter().any(|cause| cause.contains(apart)), "{found:?}");
+}
+
+#[test]
+fn a_throttle_that_ends_while_another_goes_on_mends_nothing() {
+    let clients = json!([{"name": "op", "runs_on": "workers", "rate": "4/s", "timeout": "10s", "response": "100kB"}]);
+    let throttle = |at: &str, lasts: &str, to: &str| json!({"at": at, "for": lasts, "kind": "lb_throttled", "balancer": "api-int", "bandwidth": to});
+    let both = json!([throttle("5m", "5m", "1MB/s"), throttle("4m", "15m", "20MB/s")]);
+    let report = report(&json!({"bandwidth": "50MB/s"}), "0s", clients, both);
+    let found = api_causes(&report);
+    let told = "load balancer api-int was throttled to 1MB/s; load balancer api-int still throttled to 20MB/s";
+    assert!(found.iter().any(|cause| cause.starts_with(told)), "{found:?}");
+    assert!(found.iter().all(|cause| !cause.contains("no longer throttled")), "{found:?}");
+}
+
+#[test]
+fn a_load_balancer_cut_off_from_a_worker_is_no_cause_of_an_outage_of_the_api() {
+    let cut = json!({"at": "5m", "for": "4m", "kind": "lb_partition", "balancer": "api-int", "from": ["c-p-z1-6b988-sn62n"]});
+    let report = report(&json!({}), "0s", json!([]), json!([cut, kill(0), kill(1), kill(2)]));
+    let found = api_causes(&report);
+    assert!(found.iter().any(|cause| cause.starts_with("API servers on c-control-plane-0, ")), "{found:?}");
+    assert!(found.iter().all(|cause| !cause.contains("cut off from")), "{found:?}");
+}
