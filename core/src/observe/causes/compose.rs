@@ -246,6 +246,7 @@ impl Causes {
             .or_else(|| self.overtaken(outage))
             .or_else(|| self.leaderless(outage))
             .or_else(|| self.stopped(outage))
+            .or_else(|| self.sent_again(outage))
             .or_else(|| self.around_servers(outage))
             .or_else(by_nature)
     }

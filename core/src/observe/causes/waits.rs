@@ -145,6 +145,20 @@ impl Causes {
         client.node.map_or_else(|| format!("the machine of {}", client.name), |node| self.scenario.nodes[node].name.clone())
     }
 
+    /// Messages between members that wait for packets which were lost while a fault was under way: TCP waits twice as long each time.
+    pub(super) fn sent_again(&self, outage: &Outage) -> Option<String> {
+        let mut long = self.clusters[outage.cluster].waits.long.iter().rev();
+        long.find_map(|&(at, wait, time)| match wait {
+            Wait::Member(from, Part::Loss(to)) if at <= outage.from && at + time + BEFORE >= outage.from => {
+                let to = MemberId { index: to, ..from };
+                let [from, to] = [from, to].map(|member| text::member(&*self.scenario, member));
+                let (time, since) = (text::duration(time), text::duration(outage.from.since(at)));
+                Some(format!("lost packets made messages from {from} to {to} {time} late, {since} before"))
+            }
+            _ => None,
+        })
+    }
+
     /// `10 % loss between p and q`, of the path itself.
     fn loss(&self, a: ZoneId, b: ZoneId) -> Option<String> {
         let path =
