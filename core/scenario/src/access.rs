@@ -44,6 +44,11 @@ impl LoadBalancer {
     pub fn nodes(&self) -> usize {
         self.zones.len() + self.machines.len()
     }
+
+    /// Whether no API server in these zones is a target of any of its nodes.
+    pub fn has_no_target(&self, mut servers: impl Iterator<Item = ZoneId>) -> bool {
+        !self.cross_zone && self.machines.is_empty() && !servers.any(|zone| self.zones.contains(&zone))
+    }
 }
 
 /// Health check of a load balancer.

@@ -39,7 +39,7 @@ use crate::rollout::record::RolloutRecord;
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
 use balancers::Unhealthy;
-pub use balancers::queue;
+pub use balancers::{NO_TARGET, queue, targets_nobody};
 use pod_end::PodEnd;
 use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};

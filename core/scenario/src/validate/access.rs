@@ -72,6 +72,10 @@ pub(super) fn validate(
             Some(Behind { zones, cluster, .. }) => {
                 if balancer.zones.is_empty() {
                     balancer.zones = zones;
+                } else if !zones.is_empty() && balancer.has_no_target(zones.into_iter()) {
+                    let expected = "a zone with an API server, or `cross_zone`: none of its nodes has a target";
+                    let found: Vec<String> = balancer.zones.iter().map(|zone| quote(&topology.zones[*zone].name)).collect();
+                    ctx.warn(&format!("load_balancers[{k}].zones"), found.join(", "), expected);
                 }
                 let name = raw.clusters[cluster].name.as_str();
                 let behind = kube.clusters.iter().find(|spec| spec.name == name);

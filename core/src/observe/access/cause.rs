@@ -8,7 +8,7 @@ use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{EtcdId, KubeClusterId};
 use crate::kernel::time::Time;
 use crate::kube::ctx::ApiClient;
-use crate::observe::causes::{BEFORE, queue};
+use crate::observe::causes::{BEFORE, NO_TARGET, queue, targets_nobody};
 use crate::scenario::access::{Alternatives, LoadBalancer, Loopback};
 use crate::scenario::{ActiveFault, Fault, text};
 
@@ -118,6 +118,9 @@ impl Access {
         let balancer = &self.scenario.load_balancers[origin];
         // Of a balancer on each node only the process on the client's own.
         let serves = |place: u16| balancer.machines.get(usize::from(place)).is_none_or(|own| node(client, spec) == Some(*own));
+        if targets_nobody(&self.scenario, origin, cluster) {
+            return Some(format!("{} {NO_TARGET}", balancer.name));
+        }
         match had {
             ConnectionState::Open { server, through: true }
             | ConnectionState::Unanswered { server, through: true }

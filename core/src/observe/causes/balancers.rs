@@ -9,7 +9,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::balancers::has_clients;
 use crate::scenario::access::LoadBalancer;
 use crate::scenario::units::Bandwidth;
-use crate::scenario::{ActiveFault, Fault, Hit, LbPartition, Place, text};
+use crate::scenario::{ActiveFault, Fault, Hit, LbPartition, Place, Scenario, text};
 
 /// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
 pub(super) const BACKLOG: Duration = Duration::from_secs(600);
@@ -144,6 +144,9 @@ impl Causes {
             }
             ([], Some(text)) => BalancerPart { text, explains: false },
             ([], None) if lost => BalancerPart { text: format!("load balancer {name} sends new clients there"), explains: false },
+            ([], None) if targets_nobody(&self.scenario, id, cluster) => {
+                BalancerPart { text: format!("load balancer {name} {NO_TARGET}"), explains: true }
+            }
             ([], None) => match self.throttled(outage, id).or_else(|| self.queues(cluster, id)) {
                 Some(text) => BalancerPart { text, explains: true },
                 None => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
@@ -183,6 +186,15 @@ impl Causes {
         let (name, since) = (&self.scenario.load_balancers[id].name, text::duration(outage.from.since(last)));
         Some(format!("responses wait at load balancer {name}, which was throttled until {since} before"))
     }
+}
+
+/// Said of a load balancer that [`targets_nobody`].
+pub const NO_TARGET: &str = "has no API server in its zones, and no `cross_zone`";
+
+/// Whether none of a load balancer's nodes has an API server of a cluster to send clients to.
+pub fn targets_nobody(scenario: &Scenario, balancer: BalancerId, cluster: KubeClusterId) -> bool {
+    let hosts = scenario.kube.clusters[cluster].control_plane.iter();
+    scenario.load_balancers[balancer].has_no_target(hosts.map(|host| scenario.nodes[*host].zone))
 }
 
 /// Why responses wait at a load balancer without a fault.

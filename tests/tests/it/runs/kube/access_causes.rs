@@ -269,3 +269,14 @@ fn a_load_balancer_cut_off_from_a_worker_is_no_cause_of_an_outage_of_the_api() {
     assert!(found.iter().any(|cause| cause.starts_with("API servers on c-control-plane-0, ")), "{found:?}");
     assert!(found.iter().all(|cause| !cause.contains("cut off from")), "{found:?}");
 }
+
+#[test]
+fn a_load_balancer_without_an_api_server_in_its_zones_is_a_cause() {
+    let mut file = file(&json!({"profile": "aws_nlb"}), "0s", json!([]), json!([]));
+    file["clusters"][0]["control_plane"] = json!({"zones": ["b", "c"]});
+    let report = report_of(&file);
+    let told = "api-int has no API server in its zones, and no `cross_zone`";
+    for found in [causes(&report), api_causes(&report)] {
+        assert!(!found.is_empty() && found.iter().all(|cause| cause.contains(told)), "{found:?}");
+    }
+}
