@@ -300,26 +300,22 @@ fn check_traffic(file: &str, row: &Row) -> Vec<String> {
             "other_followers_to_leader" => mean(others().filter(|&f| target > 0 || f > 1).map(|f| (f, 0)).collect(), &bytes),
             "leader_to_targeted" => bytes(0, target),
             "leader_to_other" => mean(others().map(|f| (0, f)).collect(), &bytes),
-            // Packets depend on the offloads of the host and are not held to a bound; they are shown.
-            "packets_leader_to_follower_per_s" => {
-                let simulated = mean(followers().map(|f| (0, f)).collect(), &packets);
-                println!("    {figure}: {measured} measured, {simulated:.0} simulated");
-                continue;
-            }
-            "packets_follower_to_leader_per_s" => {
-                let simulated = mean(followers().map(|f| (f, 0)).collect(), &packets);
-                println!("    {figure}: {measured} measured, {simulated:.0} simulated");
-                continue;
-            }
+            "packets_leader_to_follower_per_s" => mean(followers().map(|f| (0, f)).collect(), &packets),
+            "packets_follower_to_leader_per_s" => mean(followers().map(|f| (f, 0)).collect(), &packets),
             other => panic!("{file}: unknown figure {other:?}"),
         };
-        let share = if row.set_up.bytes.is_some() { 0.12 } else { 0.10 };
+        // Packets depend on what the host's network stack merges, too.
+        let (share, least) = match (figure.starts_with("packets"), row.set_up.bytes.is_some()) {
+            (true, _) => (0.15, 2.0),
+            (false, true) => (0.12, 0.4),
+            (false, false) => (0.10, 0.4),
+        };
         let line = format!(
             "{file}: {figure}: {measured} measured, {simulated:.1} simulated ({:+.1} %)",
             (simulated / measured - 1.0) * 100.0
         );
         println!("{line}");
-        if (simulated - measured).abs() > (share * measured).max(0.4) {
+        if (simulated - measured).abs() > (share * measured).max(least) {
             failures.push(format!("{line}\n    {:?}", row.set_up));
         }
     }
