@@ -6,7 +6,10 @@
 //!     '- a pod keeps it --'- not within 2 min ---------------'- not within 10 min and 30 s --> taint removed: the node stays
 //! ```
 //!
-//! A node that stays has to be unneeded again. What another process has begun is not gone on with: its taints are removed.
+//! A node that stays has to be unneeded again. What another process has begun is not gone on with: its taints are removed. So are those of
+//! a node whose machine was given up and is not deleted, as its group is to grow by one at that moment: the machine-controller-manager
+//! deletes what is too many alone. (Upstream lets the taint stay, and takes the node for one that is not being deleted 5 min later:
+//! `IsNodeBeingDeleted`.)
 
 use std::collections::BTreeMap;
 
@@ -17,7 +20,7 @@ use zonefall_kube::controller::disruption::{RemainingBudgets, evict};
 use zonefall_kube::controller::drain::leaving;
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::record::ScaleDownVerdict;
-use zonefall_kube::store::{Store, TO_BE_DELETED};
+use zonefall_kube::store::{Node, Store, TO_BE_DELETED};
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, PodId, TiVec};
 use zonefall_scenario::kube::autoscaler::ScaleDownOptions;
 
@@ -109,13 +112,16 @@ impl Deletions {
         self.has_taken_over = true;
     }
 
-    /// Removes the taints that another process has left (`cleanUpIfRequired`); nothing but once.
+    /// Removes the taints of nodes that nobody deletes: those that another process has left (`cleanUpIfRequired`), and those of machines
+    /// that stay, as their group was to grow before they went.
     pub fn clean_up(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
-        if std::mem::take(&mut self.has_taken_over) {
-            let tainted = store.nodes().filter(|(key, node)| node.taints.contains(&TO_BE_DELETED) && is_kept(*key, store));
-            for node in tainted.map(|(key, _)| key).collect::<Vec<_>>() {
-                store.keep(node, ScaleDownVerdict::NewLeader, ctx);
-            }
+        let has_taken_over = std::mem::take(&mut self.has_taken_over);
+        let why = if has_taken_over { ScaleDownVerdict::NewLeader } else { ScaleDownVerdict::NoneTooMany };
+        let is_left =
+            |key: NodeKey, node: &Node| node.taints.contains(&TO_BE_DELETED) && !self.contains(key) && is_kept(key, store);
+        let left: Vec<NodeKey> = store.nodes().filter(|(key, node)| is_left(*key, node)).map(|(key, _)| key).collect();
+        for node in left {
+            store.keep(node, why, ctx);
         }
     }
 

@@ -337,14 +337,16 @@ impl Machines {
         }
         keep.sort_unstable_by_key(|(rank, id)| (*rank, std::cmp::Reverse(*id)));
         let desired = set.desired as usize;
-        delete.extend(keep.iter().take(keep.len().saturating_sub(desired)).map(|(_, id)| *id));
+        let stay = keep.split_off(keep.len().saturating_sub(desired));
+        delete.extend(keep.iter().map(|(_, id)| *id));
+        stay.iter().for_each(|(_, id)| store.machines.stays(*id));
         for id in delete {
             store.machines.set_phase(id, Phase::Terminating, ctx);
             self.wait(id, ctx.now + ctx.latency);
         }
         let update = rollout::update(deployment, &store.machines, ctx);
         let is_frozen = overshooting::is_frozen(all, update.replicas, update.surge);
-        let missing = if is_frozen { 0 } else { desired.saturating_sub(keep.len()) };
+        let missing = if is_frozen { 0 } else { desired.saturating_sub(stay.len()) };
         for _ in 0..missing {
             let id = store.machines.create(deployment, set.template, ctx);
             self.wait(id, ctx.now + ctx.latency);

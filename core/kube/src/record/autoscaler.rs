@@ -147,6 +147,8 @@ pub enum ScaleDownVerdict {
     NewLeader,
     /// The machines of its group are being rolled out: it says for as long that it stays.
     RollOut,
+    /// It was to be deleted, and its group wanted all machines that it had when the machine-controller-manager looked.
+    NoneTooMany,
 }
 
 traced! {
@@ -168,6 +170,7 @@ traced! {
         NotEmpty = 14,
         NewLeader = 15,
         RollOut = 16,
+        NoneTooMany = 17,
     }
 }
 
@@ -191,6 +194,7 @@ impl ScaleDownVerdict {
             Self::NotGone => "an evicted pod had not ended in time",
             Self::NotEmpty => "pods were bound to it meanwhile",
             Self::RollOut => "annotated scale-down-disabled during the roll-out of its machines",
+            Self::NoneTooMany => "its group wanted all of its machines meanwhile",
             Self::NewLeader => "another process of the cluster autoscaler leads",
         }
     }

@@ -189,6 +189,15 @@ impl MachineTables {
         }
     }
 
+    /// There is no machine too many: one that was to go first stays.
+    pub fn stays(&mut self, id: MachineId) {
+        let machine = self.get_mut(id);
+        if std::mem::take(&mut machine.surplus) {
+            let deployment = machine.name.deployment;
+            self.touched.insert(deployment);
+        }
+    }
+
     /// A machine goes.
     pub fn remove(&mut self, id: MachineId, ctx: &mut ClusterCtx<'_>) {
         let machine = self.machines.remove(&id).expect("who removes a machine has it");

@@ -25,6 +25,7 @@ mod rollout_strategies;
 mod rollouts;
 mod scale_down;
 mod scale_down_blockers;
+mod scale_down_conflicts;
 mod scheduling;
 mod service_traffic;
 mod stacked;

@@ -1,0 +1,64 @@
+//! Scale-down while pods and groups change.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::world::{Seen, run};
+use zonefall_core::kube::name::NodeName;
+use zonefall_core::kube::record::{KubeRecord, NodeFact, ScaleDownVerdict};
+use zonefall_core::scenario::Scenario;
+
+/// A pool over these zones, whose nodes of 8 CPUs are not needed after 5 min.
+fn unneeded(zones: &[&str], start: u32, workloads: &Value, operations: &Value) -> Scenario {
+    let file = json!({
+        "name": "unneeded", "duration": "1h",
+        "topology": {"regions": [{"name": "r", "zones": zones}]},
+        "clusters": [{
+            "name": "c", "zones": zones, "control_plane": {"zones": [zones[0]], "replicas": 1}, "control_plane_nodes": false,
+            "components": ["kube_controller_manager", "kube_scheduler", "machine_controller_manager", "cluster_autoscaler"],
+            "pools": [{"name": "w", "zones": zones, "minimum": 0, "maximum": 8, "start": start}],
+            "workloads": workloads,
+            "controllers": {"cluster_autoscaler": {
+                "sizing": "static", "scale_down": {"unneeded_time": "5m", "delay_after_add": "5m"}
+            }}
+        }],
+        "operations": operations
+    });
+    Scenario::from_json(&file.to_string()).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Two nodes with a pod each, one of which is not needed, and large pods that are wanted while it is drained.
+fn with_large_pods(pods: u32) -> Scenario {
+    let workloads = json!([
+        {
+            "name": "web", "kind": "deployment", "replicas": 2, "cpu": 1, "memory": "1GiB",
+            "spread": [{"over": "host", "max_skew": 1, "hard": false}]
+        },
+        {"name": "big", "kind": "deployment", "replicas": 0, "cpu": 7.5, "memory": "1GiB"}
+    ]);
+    let scale = json!([{"at": "5m12s", "scale_workload": {"cluster": "c", "workload": "big", "replicas": pods}}]);
+    unneeded(&["za"], 2, &workloads, &scale)
+}
+
+/// Nodes that are tainted as to be deleted at the end, and are there.
+fn tainted(seen: &Seen) -> BTreeSet<NodeName> {
+    let mut tainted = BTreeSet::new();
+    for (_, record) in &seen.0 {
+        match record {
+            KubeRecord::Node(node, NodeFact::ToBeDeleted) => drop(tainted.insert(*node)),
+            KubeRecord::Node(node, NodeFact::Kept(_) | NodeFact::Removed) => drop(tainted.remove(node)),
+            _ => {}
+        }
+    }
+    tainted
+}
+
+/// Its group grows at the moment at which its machine is given up: as many machines are wanted as there are.
+#[test]
+fn a_node_whose_machine_stays_as_its_group_grows_is_no_longer_being_deleted() {
+    let seen = run(&with_large_pods(2), 1);
+    let why = |record: &KubeRecord| matches!(record, KubeRecord::Node(_, NodeFact::Kept(ScaleDownVerdict::NoneTooMany)));
+    assert_eq!(seen.0.iter().filter(|(_, record)| why(record)).count(), 1);
+    assert!(tainted(&seen).is_empty(), "{:?}", tainted(&seen));
+}
