@@ -120,7 +120,8 @@ impl ScaleDown {
         gone
     }
 
-    /// Which nodes are not needed: their pods, and those that other such nodes leave to them, fit on others.
+    /// Which nodes are not needed: their pods, and those that other such nodes leave to them, fit on others by all filters, while the node
+    /// still counts as one (`simulator/cluster.go`, `findPlaceFor`).
     fn update(&mut self, options: &ScaleDownOptions, deletions: &Deletions, store: &Store, ctx: &ClusterCtx<'_>) {
         let (mut assumed, mut budgets) = (Assumed::default(), RemainingBudgets::default());
         let mut unneeded = BTreeMap::new();
@@ -131,7 +132,7 @@ impl ScaleDown {
         let mut firsts = Firsts::default();
         for key in &gone {
             let without = |other: NodeKey| gone.contains(&other);
-            let moved = move_pods(&demands(*key, store, ctx), *key, &assumed, without, &mut firsts, store, ctx);
+            let moved = move_pods(&demands(*key, store, ctx), *key, assumed.clone(), &assumed, without, &mut firsts, store, ctx);
             assumed = moved.map_or(assumed, |(after, _)| after);
         }
         self.verdicts.clear();
@@ -153,7 +154,9 @@ impl ScaleDown {
             let mut demands = demands(key, store, ctx);
             demands.extend(received.get(&key).into_iter().flatten());
             let without = |other: NodeKey| gone.contains(&other) || unneeded.contains_key(&other);
-            let moved = move_pods(&demands, key, &assumed, without, &mut firsts, store, ctx);
+            let mut drained = assumed.clone();
+            drained.drain(key, store);
+            let moved = move_pods(&demands, key, drained, &assumed, without, &mut firsts, store, ctx);
             let Some((after, places)) = moved else {
                 self.verdicts.insert(key, ScaleDownVerdict::NoPlace);
                 continue;
@@ -162,6 +165,7 @@ impl ScaleDown {
                 budgets.take(*pod, store, ctx);
             }
             assumed = after;
+            assumed.remove_drained();
             places.into_iter().zip(demands).for_each(|(place, pod)| received.entry(place).or_default().push(pod));
             unneeded.insert(key, self.unneeded.get(&key).copied().unwrap_or(ctx.now));
             self.verdicts.insert(key, ScaleDownVerdict::Unneeded);
@@ -228,19 +232,21 @@ fn is_little(requested: &Resources, allocatable: &Resources, options: &ScaleDown
     cpu.max(share(requested.memory, allocatable.memory)) < options.utilization_threshold.0
 }
 
-/// Pods of a node on others that are not to go themselves, and the node of each; `None`: some pod fits nowhere.
+/// Pods of a node on others that are not to go themselves, and the node of each; `None`: some pod fits nowhere. `before`: what holds in that
+/// case; `after`: the same, without the pods.
 fn move_pods<'a>(
     pods: &[Demand],
     node: NodeKey,
-    assumed: &Assumed,
+    mut after: Assumed,
+    before: &Assumed,
     without: impl Fn(NodeKey) -> bool,
     firsts: &mut Firsts<'a>,
     store: &'a Store,
     ctx: &ClusterCtx<'a>,
 ) -> Option<(Assumed, Vec<NodeKey>)> {
-    let (mut after, mut places) = (assumed.clone(), Vec::new());
+    let mut places = Vec::new();
     for pod in pods {
-        let mut from = firsts.of(*pod, assumed, &without, ctx.spec, store)?;
+        let mut from = firsts.of(*pod, before, &without, ctx.spec, store)?;
         let place = loop {
             let fit = after.first_fit(*pod, from, ctx.spec, store)?;
             if fit != node && !without(fit) {

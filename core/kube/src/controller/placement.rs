@@ -2,7 +2,7 @@
 //! (`pkg/scheduler/apis/config/v1/default_plugins.go`).
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reasons::{Reasons, Refusal};
 use crate::record::Reason;
@@ -15,7 +15,7 @@ use crate::rule::volume_zone::{Claim, Class, Volume};
 use crate::rule::{taints, volume_zone};
 use crate::spec::controllers::DefaultSpreading;
 use crate::spec::{Kind, KubeClusterSpec, Resources, VolumeTemplate, Workload};
-use crate::store::{CORDONED, Node, Pod as PodObject, Store};
+use crate::store::{CORDONED, Node, Pod as PodObject, Store, TO_BE_DELETED};
 use zonefall_kernel::rng::Draw;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
 
@@ -65,7 +65,7 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
     Ok(nodes.all[best[tie.below(best.len() as u64) as usize]].0)
 }
 
-/// Nodes that do not exist yet, and pods where they are not yet, for who wants to know what would be.
+/// Nodes that do not exist yet or no longer, and pods where they are not yet, for who wants to know what would be.
 #[derive(Clone, Debug, Default)]
 pub struct Assumed {
     /// Nodes: their numbers ascend, and come after those of all others.
@@ -74,9 +74,25 @@ pub struct Assumed {
     pods: BTreeMap<WorkloadId, Vec<(Demand, NodeKey)>>,
     /// What those request of each node, and how many volumes they bring.
     loads: BTreeMap<NodeKey, (Resources, usize)>,
+    /// A node that is being deleted: it has no pods and takes none, but counts as a node.
+    drained: Option<(NodeKey, Node)>,
+    /// Nodes that are gone with their pods.
+    gone: BTreeSet<NodeKey>,
 }
 
 impl Assumed {
+    /// A node is drained, for it is to be deleted (`simulator/cluster.go`, `replaceWithTaintedGhostNode`).
+    pub fn drain(&mut self, key: NodeKey, store: &Store) {
+        let mut node = store.node(key).clone();
+        node.taints.push(TO_BE_DELETED);
+        self.drained = Some((key, node));
+    }
+
+    /// The node that was drained is gone.
+    pub fn remove_drained(&mut self) {
+        self.gone.extend(self.drained.take().map(|(key, _)| key));
+    }
+
     /// A pod is on a node.
     pub fn put(&mut self, pod: Demand, node: NodeKey, spec: &KubeClusterSpec) {
         let workload = &spec.workloads[pod.workload];
@@ -152,7 +168,12 @@ struct Nodes<'a> {
 
 impl<'a> Nodes<'a> {
     fn new(store: &'a Store, assumed: &'a Assumed) -> Self {
-        let all: Vec<_> = store.nodes().chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
+        let now = |(key, node): (NodeKey, &'a Node)| match &assumed.drained {
+            Some((drained, node)) if *drained == key => (key, node),
+            _ => (key, node),
+        };
+        let left = store.nodes().filter(|(key, _)| !assumed.gone.contains(key)).map(now);
+        let all: Vec<_> = left.chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
         let views = all.iter().map(|(_, node)| SchedulerNode { labels: &node.labels, taints: &node.taints }).collect();
         Self { all, views, assumed }
     }
@@ -160,7 +181,8 @@ impl<'a> Nodes<'a> {
     /// Where the pods of a workload are that have a node: places among them, and whether they are on their way out; and their
     /// revisions. (Pods may be bound to nodes that are gone.)
     fn places(&self, workload: WorkloadId, store: &Store) -> Vec<(usize, bool, u32)> {
-        let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok();
+        let is_drained = |key: NodeKey| self.assumed.drained.as_ref().is_some_and(|(drained, _)| *drained == key);
+        let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok().filter(|_| !is_drained(key));
         let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
         let assumed = self.assumed.pods.get(&workload).into_iter().flatten();
         placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{Seen, run};
 use zonefall_core::kube::name::NodeName;
-use zonefall_core::kube::record::{KubeRecord, NodeFact, ScaleDownVerdict};
+use zonefall_core::kube::record::{KubeRecord, NodeFact, PodFact, ScaleDownVerdict};
 use zonefall_core::scenario::Scenario;
 
 /// A pool over these zones, whose nodes of 8 CPUs are not needed after 5 min.
@@ -61,4 +61,32 @@ fn a_node_whose_machine_stays_as_its_group_grows_is_no_longer_being_deleted() {
     let why = |record: &KubeRecord| matches!(record, KubeRecord::Node(_, NodeFact::Kept(ScaleDownVerdict::NoneTooMany)));
     assert_eq!(seen.0.iter().filter(|(_, record)| why(record)).count(), 1);
     assert!(tainted(&seen).is_empty(), "{:?}", tainted(&seen));
+}
+
+/// Pods of a workload one at a time in each of these zones.
+fn spread_over_zones(zones: &[&str], replicas: u32) -> Scenario {
+    let workloads = json!([{
+        "name": "web", "kind": "deployment", "replicas": replicas, "cpu": 1, "memory": "1GiB", "spread": [{"over": "zone", "max_skew": 1}]
+    }]);
+    unneeded(zones, replicas, &workloads, &json!([]))
+}
+
+fn count(seen: &Seen, which: NodeFact) -> usize {
+    seen.0.iter().filter(|(_, record)| matches!(record, KubeRecord::Node(_, fact) if *fact == which)).count()
+}
+
+/// The zone of a node that is drained counts on as one without pods: its pod fits in no other.
+#[test]
+fn a_node_that_a_hard_spread_constraint_needs_is_not_drained() {
+    let seen = run(&spread_over_zones(&["za", "zb", "zc"], 3), 1);
+    assert_eq!(count(&seen, NodeFact::ToBeDeleted), 0);
+    assert_eq!(count(&seen, NodeFact::ScaleDown(ScaleDownVerdict::NoPlace)), 3);
+}
+
+/// Two of three pods are in the first zone: the one that moves no longer counts on its old node.
+#[test]
+fn a_pod_that_moves_within_its_zone_counts_once() {
+    let seen = run(&spread_over_zones(&["za", "zb"], 3), 1);
+    assert_eq!(count(&seen, NodeFact::ToBeDeleted), 1);
+    assert_eq!(seen.pods(|fact| fact == PodFact::Evicted(true)).len(), 1);
 }
