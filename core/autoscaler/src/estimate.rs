@@ -9,7 +9,7 @@ use zonefall_kube::name::{MachineName, NodeName};
 use zonefall_kube::rule::labels::{Labels, Symbol};
 use zonefall_kube::rule::taints::{self, Taint};
 use zonefall_kube::spec::{Kind, KubeClusterSpec, MachineDeployment, Resources, Workload};
-use zonefall_kube::store::{Node, Store};
+use zonefall_kube::store::{Node, Store, TO_BE_DELETED};
 use zonefall_network::HostId;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiSlice};
 
@@ -153,9 +153,20 @@ fn add(node: &Node, assumed: &mut Assumed, store: &Store) {
     assumed.nodes.push((key, node));
 }
 
-/// Nodes that were asked for and have not joined: those that have, dead or alive, count as there.
+/// Nodes that were asked for and have not joined: those that have, dead or alive, count as there (`areThereUpcomingNodesInNodeGroup`).
+pub fn missing(group: MachineDeploymentId, store: &Store) -> u32 {
+    store.machines.desired(group).saturating_sub(registered(group, store).count() as u32)
+}
+
+/// Nodes that pods may wait for, but for those that have timed out (`GetUpcomingNodes`). A node that is tainted as to be deleted is not
+/// there, even while its group still has its size: the provider of the machine-controller-manager does not say which nodes have an instance
+/// (`HasInstance`), so that the taint decides.
 pub fn upcoming(group: MachineDeploymentId, timed_out: u32, store: &Store) -> u32 {
-    let registered =
-        store.machines.of(group).filter(|(_, machine)| machine.node().is_some_and(|node| store.get_node(node).is_some()));
-    store.machines.desired(group).saturating_sub(registered.count() as u32 + timed_out)
+    let stay = registered(group, store).filter(|node| !node.taints.contains(&TO_BE_DELETED));
+    store.machines.desired(group).saturating_sub(stay.count() as u32 + timed_out)
+}
+
+/// Nodes of a group that have joined.
+pub fn registered(group: MachineDeploymentId, store: &Store) -> impl Iterator<Item = &Node> {
+    store.machines.of(group).filter_map(|(_, machine)| store.get_node(machine.node()?))
 }

@@ -7,7 +7,7 @@ use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{MachineDeploymentId, NodeKey, TiVec};
 use zonefall_scenario::kube::autoscaler::{ClusterAutoscaler, NodeCount, Sizing};
 
-use crate::estimate::requested_by_daemons;
+use crate::estimate::{registered, requested_by_daemons};
 use crate::similar::{Comparator, IGNORED, Quantities, Ratios, ResourceKind, SampleNode};
 use crate::sizing::{Limits, limits};
 
@@ -25,7 +25,7 @@ pub struct NodeGroup {
 /// All groups at the start of a scan.
 pub fn read(options: &ClusterAutoscaler, spec: &KubeClusterSpec, store: &Store) -> TiVec<MachineDeploymentId, NodeGroup> {
     let ids = || spec.machine_deployments.keys();
-    let launched: TiVec<MachineDeploymentId, u32> = ids().map(|id| launched(id, store)).collect();
+    let launched: TiVec<MachineDeploymentId, u32> = ids().map(|id| registered(id, store).count() as u32).collect();
     let targets: TiVec<MachineDeploymentId, u32> = ids().map(|id| store.machines.desired(id)).collect();
     let counts = match options.count {
         NodeCount::Materialized => &launched,
@@ -34,12 +34,6 @@ pub fn read(options: &ClusterAutoscaler, spec: &KubeClusterSpec, store: &Store) 
     let limits = all_limits(options, counts, spec);
     let group = |id: MachineDeploymentId| NodeGroup { limits: limits[id], target: targets[id], launched: launched[id] };
     ids().map(group).collect()
-}
-
-/// Nodes of a group that have joined.
-fn launched(id: MachineDeploymentId, store: &Store) -> u32 {
-    let joined = |node| store.get_node(node).is_some();
-    store.machines.of(id).filter(|(_, machine)| machine.node().is_some_and(joined)).count() as u32
 }
 
 /// A machine of some group brought a node, and nobody has given it up.

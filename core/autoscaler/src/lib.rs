@@ -25,7 +25,7 @@ pub mod unregistered;
 
 use backoff::Backoff;
 use deletion::Deletions;
-use estimate::{unschedulable_pods, upcoming};
+use estimate::{missing, registered, unschedulable_pods, upcoming};
 use group::NodeGroup;
 use quota::Quota;
 use scale_down::ScaleDown;
@@ -231,7 +231,7 @@ impl Autoscaler {
     fn check_requests(&mut self, store: &Store, ctx: &mut ClusterCtx<'_>) {
         for group in ctx.spec.machine_deployments.keys() {
             let Some(request) = self.requests[group] else { continue };
-            if upcoming(group, 0, store) == 0 {
+            if missing(group, store) == 0 {
                 // Upstream cleared the back-off here until 1.26, and keeps it since. It is kept while it holds, for part of the request may have failed.
                 self.requests[group] = None;
                 self.back_offs[group] = self.back_offs[group].filter(|back_off| back_off.holds(ctx.now));
@@ -340,9 +340,8 @@ impl Autoscaler {
         }
         let scale_down = options(ctx).and_then(|options| self.scale_down.next(options.scale_down.as_ref()?, ctx.now));
         let scale_down = scale_down.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
-        let is_missing = || {
-            ctx.spec.machine_deployments.keys().any(|id| unregistered(id, store).next().is_some() || upcoming(id, 0, store) > 0)
-        };
+        let is_missing =
+            || ctx.spec.machine_deployments.keys().any(|id| unregistered(id, store).next().is_some() || missing(id, store) > 0);
         let has_asked = self.requests.iter().any(Option::is_some);
         let late = self.unregistered.deadlines(ctx.spec.timers.autoscaler.provision);
         let was_missing = late.clone().next().is_some();
@@ -395,10 +394,9 @@ fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
 /// So few nodes of a machine deployment are ready, of those that it is to have and that are not on their way, that more would not help
 /// (`updateAcceptableRanges`, `IsNodeGroupHealthy`).
 fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let nodes = || store.machines.of(id).filter_map(|(_, machine)| store.get_node(machine.node()?));
-    let ready = nodes().filter(|node| node.ready == Ready::True).count() as u32;
-    let expected = store.machines.desired(id) - upcoming(id, 0, store);
-    !too_many(expected.saturating_sub(ready), nodes().count() as u32, ctx)
+    let ready = registered(id, store).filter(|node| node.ready == Ready::True).count() as u32;
+    let expected = store.machines.desired(id) - missing(id, store);
+    !too_many(expected.saturating_sub(ready), registered(id, store).count() as u32, ctx)
 }
 
 impl Autoscaler {

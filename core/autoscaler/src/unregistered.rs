@@ -19,7 +19,7 @@ use zonefall_kube::machine::{Machine, MachineId, Phase};
 use zonefall_kube::store::Store;
 use zonefall_scenario::ids::{MachineDeploymentId, TiVec};
 
-use crate::estimate::upcoming;
+use crate::estimate::missing;
 
 /// Nodes of each group that are missing, as of the last scan.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ impl Missing {
                 before.get(id).copied().unwrap_or_else(|| if self.others.is_empty() { now } else { self.others.remove(0) });
             self.machines.insert(*id, since);
         }
-        self.others.resize(upcoming(group, 0, store).saturating_sub(wait.len() as u32) as usize, now);
+        self.others.resize(missing(group, store).saturating_sub(wait.len() as u32) as usize, now);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::autoscaling::scaled;
 use super::world::{Seen, run};
 use zonefall_core::kube::name::NodeName;
 use zonefall_core::kube::record::{KubeRecord, NodeFact, PodFact, ScaleDownVerdict};
@@ -89,4 +90,14 @@ fn a_pod_that_moves_within_its_zone_counts_once() {
     let seen = run(&spread_over_zones(&["za", "zb"], 3), 1);
     assert_eq!(count(&seen, NodeFact::ToBeDeleted), 1);
     assert_eq!(seen.pods(|fact| fact == PodFact::Evicted(true)).len(), 1);
+}
+
+/// While its only node is drained, its group has its size: the pod fits on the node that is taken for one on its way, and the group grows
+/// by one once the machine is given up.
+#[test]
+fn one_node_is_asked_for_by_a_pod_while_another_is_deleted() {
+    let seen = run(&with_large_pods(1), 1);
+    let scaled: Vec<u32> = scaled(&seen).iter().map(|(.., desired)| *desired).collect();
+    assert_eq!(scaled, [1, 2]);
+    assert!(tainted(&seen).is_empty(), "{:?}", tainted(&seen));
 }
