@@ -35,9 +35,9 @@ pub struct RolloutReport {
     pub exposed_zones: u32,
     /// Time that they ran, summed over pods, in seconds.
     pub exposed_pod_s: f64,
-    /// Most pods that were not ready at one moment, missing ones included.
+    /// Most pods that had been ready and were not at one moment, missing ones included.
     pub most_unavailable: u32,
-    /// Most zones that such pods were in.
+    /// Most zones that such pods had been ready in.
     pub zones_disrupted: u32,
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,
@@ -112,7 +112,7 @@ pub struct BudgetReport {
     pub refused: u32,
     /// Most pods that were evicted, or deleted because a drain had timed out, and not ready again at one moment.
     pub most_disrupted: u32,
-    /// Most zones that such pods were in.
+    /// Most zones that such pods had been ready in.
     pub zones_disrupted: u32,
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,

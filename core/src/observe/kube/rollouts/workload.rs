@@ -20,6 +20,10 @@ pub(super) struct Workload {
     pub(super) pods: BTreeMap<PodName, Pod>,
     /// Zones of pods, also of those that are gone.
     pub(super) zones: BTreeMap<PodName, ZoneId>,
+    /// Zones in which pods last served: a pod that has never served is missed nowhere.
+    served_in: BTreeMap<PodName, ZoneId>,
+    /// Most pods that served at once, at most as many as are wanted: as many can be missed.
+    served: u32,
     /// Pods of a Deployment that served and do not any more, the latest last; at most as many as are missing.
     lost: Vec<PodName>,
     /// Pods that were asked to end at the last moment at which any was.
@@ -99,17 +103,36 @@ pub(super) struct Available {
 impl Workload {
     /// One without pods yet.
     pub(super) fn new(spec: &spec::Workload) -> Self {
-        let (pods, zones, lost, ends, losses) = Default::default();
+        let (pods, zones, served_in, served, lost, ends, losses) = Default::default();
         let (revisions, surplus, row, verdict, paused, answers) = Default::default();
         let (replicas, is_set) = (spec.replicas, matches!(spec.kind, Kind::StatefulSet { .. }));
         let counted = Time::ZERO;
-        Self { replicas, is_set, pods, zones, lost, ends, revisions, surplus, row, verdict, paused, answers, losses, counted }
+        Self {
+            replicas,
+            is_set,
+            pods,
+            zones,
+            served_in,
+            served,
+            lost,
+            ends,
+            revisions,
+            surplus,
+            row,
+            verdict,
+            paused,
+            answers,
+            losses,
+            counted,
+        }
     }
 
     /// Another number of pods is wanted.
     pub(super) fn scale(&mut self, replicas: u32) {
         self.surplus = (self.surplus + self.replicas).saturating_sub(replicas);
         self.replicas = replicas;
+        self.served = self.served.min(replicas);
+        self.served_in.retain(|name, _| !matches!(name.tag, PodTag::Ordinal(ordinal) if ordinal >= replicas));
         self.forget_replaced();
     }
 
@@ -160,7 +183,13 @@ impl Workload {
     pub(super) fn pod_changed(&mut self, name: PodName, was_up: bool) {
         match (was_up, self.is_up(name)) {
             (true, false) => self.lost.push(name),
-            (false, true) => self.lost.retain(|lost| *lost != name),
+            (false, true) => {
+                self.lost.retain(|lost| *lost != name);
+                if let Some(zone) = self.zones.get(&name) {
+                    self.served_in.insert(name, *zone);
+                }
+                self.served = self.served.max(self.up().min(self.replicas));
+            }
             (true, true) | (false, false) => {}
         }
         self.forget_replaced();
@@ -172,22 +201,27 @@ impl Workload {
         self.lost.drain(..replaced);
     }
 
-    /// Pods wanted beyond those that serve.
-    fn missing(&self) -> u32 {
-        self.replicas.saturating_sub(self.pods.values().filter(|pod| pod.is_up()).count() as u32)
+    /// Its pods that serve, as its API has it.
+    fn up(&self) -> u32 {
+        self.pods.values().filter(|pod| pod.is_up()).count() as u32
     }
 
-    /// Wanted pods that are missing or not ready, and zones of these: of a Deployment of those that served last, for new pods that start
+    /// Pods that served beyond those that do.
+    fn missing(&self) -> u32 {
+        self.served.saturating_sub(self.up())
+    }
+
+    /// Wanted pods that served and do not, and the zones in which they did: of a Deployment those that served last, for new pods that start
     /// and old ones that others have replaced are not missed.
     pub(super) fn unavailable(&self, id: WorkloadId) -> (u32, u32) {
         let (down, number) = if self.is_set {
-            let down = self.down(id);
+            let down: Vec<_> = self.down(id).into_iter().filter(|name| self.served_in.contains_key(name)).collect();
             let number = down.len() as u32;
             (down, number)
         } else {
             (self.lost.clone(), self.missing())
         };
-        let zones: BTreeSet<_> = down.iter().filter_map(|name| self.zones.get(name)).collect();
+        let zones: BTreeSet<_> = down.iter().filter_map(|name| self.served_in.get(name)).collect();
         (number, zones.len() as u32)
     }
 

@@ -21,6 +21,7 @@ mod machines;
 mod maintenance;
 mod node_groups;
 mod pending;
+mod rollout_reports;
 mod rollout_strategies;
 mod rollouts;
 mod scale_down;

@@ -1,0 +1,60 @@
+//! What reports say of rollouts that other things happen to.
+
+use serde_json::{Value, json};
+
+use super::zone_aware::{cluster, cluster_in, report};
+use zonefall_core::report::{Report, RolloutReport};
+
+fn roll(at: &str, workload: &str) -> Value {
+    json!({"at": at, "roll_component": {"cluster": "c", "component": workload}})
+}
+
+fn scale(at: &str, workload: &str, replicas: u32) -> Value {
+    json!({"at": at, "scale_workload": {"cluster": "c", "workload": workload, "replicas": replicas}})
+}
+
+/// A workload of these pods, with these of its fields; each needs 20 s to start.
+fn workload(name: &str, kind: &str, replicas: u32, fields: &Value) -> Value {
+    let mut workload = json!({"name": name, "kind": kind, "replicas": replicas, "cpu": 1, "memory": "1GiB", "start": "20s"});
+    let all = workload.as_object_mut().expect("an object");
+    all.extend(fields.as_object().expect("fields are an object").clone());
+    workload
+}
+
+fn only(report: &Report) -> &RolloutReport {
+    let [rollout] = &report.rollouts[..] else { panic!("one rollout: {:?}", report.rollouts) };
+    rollout
+}
+
+/// The second pod waits until the first is ready again, in another zone.
+#[test]
+fn pods_of_one_zone_that_come_back_in_another_are_a_disruption_of_one_zone() {
+    let filler = |name: &str, cpu: f64, zone: &str| {
+        let zone = json!({"cpu": cpu, "node_affinity": [format!("topology.kubernetes.io/zone in ({zone})")]});
+        workload(name, "deployment", 1, &zone)
+    };
+    let db = workload("db", "stateful_set", 2, &json!({"update": {"on_delete": true}}));
+    let update = json!({"workload": "db", "max_unavailable": 2, "exponential_factor": 0});
+    let workloads = json!([filler("in-za", 1.5, "za"), filler("in-zb", 3.9, "zb"), db]);
+    let mut cluster = cluster_in(&["za", "zb"], 1, json!({"workloads": workloads, "zone_aware_updates": [update]}));
+    cluster["pools"][0]["machine"] = json!({"cpu": 4, "memory": "16GiB"});
+    let report = report(cluster, json!([scale("4m", "in-zb", 0), roll("5m", "db")]), json!([]), 1);
+    let rollout = only(&report);
+    assert_eq!(rollout.batches.len(), 1, "{:?}", rollout.batches);
+    assert_eq!(rollout.batches[0].zones, ["za"]);
+    let zones = report.pods.iter().filter(|pod| pod.owner == "db").map(|pod| pod.zone.as_deref());
+    assert!(zones.into_iter().any(|zone| zone == Some("zb")), "a pod has moved");
+    assert_eq!((rollout.most_unavailable, rollout.zones_disrupted, rollout.several_zones_s), (2, 1, 0.0));
+}
+
+#[test]
+fn pods_that_are_not_there_yet_since_more_are_wanted_are_not_unavailable() {
+    for (name, kind) in [("db", "stateful_set"), ("web", "deployment")] {
+        let fields = if kind == "deployment" { json!({"min_ready": "10s"}) } else { json!({"update": {"max_unavailable": 2}}) };
+        let cluster = cluster(1, json!({"workloads": [workload(name, kind, 3, &fields)]}));
+        let report = report(cluster, json!([roll("5m", name), scale("5m10s", name, 9)]), json!([]), 1);
+        let rollout = only(&report);
+        let expected = if kind == "deployment" { 0 } else { 2 };
+        assert!(rollout.completed && rollout.most_unavailable == expected, "{name}: {rollout:?}");
+    }
+}
