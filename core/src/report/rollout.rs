@@ -45,7 +45,7 @@ pub struct RolloutReport {
     #[serde(default)]
     pub stale_deletions: u32,
     /// Requests that failed, as the time in which all of them would have, in seconds: shares of them fail by revision, and all of them where
-    /// no pod serves, or of a replicated store no majority.
+    /// no pod serves, or of a replicated store no majority. Counted until `duration_s` is over, or with a bad revision until the next rollout.
     pub failed_s: f64,
     /// Requests that a revision answered later than others would have, likewise.
     pub slow_s: f64,
@@ -112,7 +112,7 @@ pub struct BudgetReport {
     pub refused: u32,
     /// Most pods that were evicted, or deleted because a drain had timed out, and not ready again at one moment.
     pub most_disrupted: u32,
-    /// Most zones that such pods had been ready in.
+    /// Most zones that such pods were in.
     pub zones_disrupted: u32,
     /// Time in which they were in several, in seconds.
     pub several_zones_s: f64,

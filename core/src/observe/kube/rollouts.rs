@@ -300,15 +300,21 @@ impl Rollouts {
         let workload = self.workloads.get_mut(&(cluster, id)).expect("it is followed");
         let from = std::mem::replace(&mut workload.counted, at);
         let Some(row) = workload.row.map(|row| &mut self.rows[row]).filter(|_| at > from) else { return };
-        row.met += workload.ready().met(from, at, &spec.update);
-        if row.ended.is_some() {
-            return;
+        if row.ended.is_none() {
+            let available = workload.available(row.revision, &spec.update, at);
+            row.progressed = available.last.map_or(row.progressed, |last| last.max(row.progressed));
+            if spec.kind == Kind::Deployment && available.are_all {
+                // Since its last pod became available (`DeploymentComplete`).
+                (row.ended, row.completed) = (available.last.map(|last| last.max(from)).or(Some(from)), true);
+            }
         }
-        let available = workload.available(row.revision, &spec.update, at);
-        row.progressed = available.last.map_or(row.progressed, |last| last.max(row.progressed));
-        if spec.kind == Kind::Deployment && available.are_all {
-            // Since its last pod became available (`DeploymentComplete`).
-            (row.ended, row.completed) = (available.last.map(|last| last.max(from)).or(Some(from)), true);
+        // What is wrong with a revision may show after its rollout.
+        let is_bad = spec.update.revision(row.revision).is_bad();
+        let until = row.ended.filter(|_| !is_bad).unwrap_or(at);
+        if until > from {
+            row.met += workload.ready().met(from, until, &spec.update);
+        }
+        if row.ended.is_some() {
             return;
         }
         let deadline = row.progressed + spec.update.progress_deadline.unwrap_or(PROGRESS_DEADLINE);

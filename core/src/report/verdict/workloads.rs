@@ -61,14 +61,17 @@ fn unfinished(report: &Report) -> Option<String> {
     Some(format!("The {what} of {name} to revision {revision} was incomplete at the end, after {time}{deadline}{others}{why}."))
 }
 
-/// To which workload most requests failed while it was rolled out.
+/// To which workload most requests failed while it was rolled out, or ran a revision with which something is wrong.
 fn failed_requests(report: &Report) -> Option<String> {
-    let mut failed: IndexMap<(&str, &str), f64> = IndexMap::new();
+    let mut failed: IndexMap<(&str, &str), (f64, bool)> = IndexMap::new();
     for rollout in report.rollouts.iter().filter(|rollout| rollout.failed_s > 0.0) {
-        *failed.entry((&rollout.cluster, &rollout.workload)).or_default() += rollout.failed_s;
+        let (time, stays) = failed.entry((&rollout.cluster, &rollout.workload)).or_default();
+        *time += rollout.failed_s;
+        *stays |= rollout.bad && rollout.completed;
     }
     let others = more(failed.len().saturating_sub(1), "workload");
-    let ((cluster, workload), most) = failed.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    let ((cluster, workload), (most, stays)) = failed.into_iter().reduce(|a, b| if b.1.0 > a.1.0 { b } else { a })?;
     let (name, time) = (named(report, cluster, workload), text::seconds(most));
-    Some(format!("While {name} was rolled out, as many requests failed as it gets in {time}{others}."))
+    let bad = if stays { " or ran a bad revision" } else { "" };
+    Some(format!("While {name} was rolled out{bad}, as many requests failed as it gets in {time}{others}."))
 }

@@ -58,3 +58,17 @@ fn pods_that_are_not_there_yet_since_more_are_wanted_are_not_unavailable() {
         assert!(rollout.completed && rollout.most_unavailable == expected, "{name}: {rollout:?}");
     }
 }
+
+/// A node crashes 15 min after the rollout.
+#[test]
+fn requests_that_fail_after_a_rollout_are_not_its_own() {
+    let db = workload("db", "stateful_set", 1, &json!({"quorum": true}));
+    let web = workload("web", "deployment", 1, &json!({"min_ready": "10s", "rollout": {"max_surge": 0, "max_unavailable": 1}}));
+    let cluster = cluster_in(&["za"], 1, json!({"workloads": [db, web]}));
+    let crash = json!([{"at": "20m", "for": "5m", "kind": "node_crash", "node": "za-1"}]);
+    let report = report(cluster, json!([roll("5m", "db"), roll("6m", "web")]), crash, 1);
+    assert_eq!(report.rollouts.len(), 2);
+    for rollout in &report.rollouts {
+        assert!(rollout.completed && rollout.failed_s > 20.0 && rollout.failed_s < 25.0, "{rollout:?}");
+    }
+}
