@@ -25,12 +25,28 @@ struct Pod {
     ready: bool,
     /// Its process has been ready, as its API last heard of it, and has not ended since with the power of its node.
     runs: bool,
+    /// It was asked to end: nobody is sent there any more.
+    terminating: bool,
 }
 
 impl Pod {
     /// Whether it serves those that reach its node.
     const fn serves(&self) -> bool {
         self.ready && self.runs
+    }
+
+    /// Its API says so, of a pod on a node that may be lost.
+    fn set_ready(&mut self, ready: bool, lost: Option<Loss>) {
+        self.ready = ready;
+        // That a pod is not ready may be said by who cannot see it: of a node that is cut off.
+        if ready || lost != Some(Loss::Network) {
+            self.runs = ready;
+        }
+    }
+
+    /// Whether it serves and is to go on.
+    const fn stays(&self) -> bool {
+        self.serves() && !self.terminating
     }
 }
 
@@ -42,6 +58,7 @@ struct Node {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Workload {
+    /// Pods that serve, without those that were asked to end.
     serving: u32,
     /// Since when none serves, once one has.
     none_since: Option<Time>,
@@ -59,9 +76,12 @@ impl Serving {
                 }
                 self.nodes.entry((cluster, node)).or_default().pods.insert(name);
             }
-            KubeRecord::Pod(name, PodFact::Ready(ready)) => self.change(at, cluster, name, |pod| pod.ready = ready),
+            KubeRecord::Pod(name, PodFact::Ready(ready)) => {
+                self.change(at, cluster, name, |pod, lost| pod.set_ready(ready, lost))
+            }
+            KubeRecord::Pod(name, PodFact::Terminating) => self.change(at, cluster, name, |pod, _| pod.terminating = true),
             KubeRecord::Pod(name, PodFact::Removed) => {
-                self.change(at, cluster, name, |pod| pod.ready = false);
+                self.change(at, cluster, name, |pod, lost| pod.set_ready(false, lost));
                 if let Some(Pod { node: Some(node), .. }) = self.pods.remove(&(cluster, name)) {
                     self.nodes.entry((cluster, node)).or_default().pods.remove(&name);
                 }
@@ -71,11 +91,11 @@ impl Serving {
                 let before = std::mem::replace(&mut node.lost, lost).is_some();
                 for name in &node.pods {
                     let Some(pod) = self.pods.get_mut(&(cluster, *name)) else { continue };
-                    let served = !before && pod.serves();
+                    let served = !before && pod.stays();
                     pod.runs &= lost != Some(Loss::Power);
                     if !self.standby.contains(&(cluster, *name)) {
                         let workload = self.workloads.entry((cluster, name.workload)).or_default();
-                        workload.count(at, served, lost.is_none() && pod.serves());
+                        workload.count(at, served, lost.is_none() && pod.stays());
                     }
                 }
             }
@@ -83,25 +103,21 @@ impl Serving {
         }
     }
 
-    fn change(&mut self, at: Time, cluster: KubeClusterId, name: PodName, change: impl FnOnce(&mut Pod)) {
+    fn change(&mut self, at: Time, cluster: KubeClusterId, name: PodName, change: impl FnOnce(&mut Pod, Option<Loss>)) {
         let Some(pod) = self.pods.get_mut(&(cluster, name)) else { return };
-        let why = pod.node.and_then(|node| self.nodes.get(&(cluster, node))?.lost);
-        let lost = why.is_some();
-        let before = pod.serves() && !lost;
-        change(pod);
-        // That a pod is not ready may be said by who cannot see it: of a node that is cut off.
-        if pod.ready || why != Some(Loss::Network) {
-            pod.runs = pod.ready;
-        }
+        let lost = pod.node.and_then(|node| self.nodes.get(&(cluster, node))?.lost);
+        let before = pod.stays() && lost.is_none();
+        change(pod, lost);
         if self.standby.contains(&(cluster, name)) {
             return;
         }
-        self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.serves() && !lost);
+        self.workloads.entry((cluster, name.workload)).or_default().count(at, before, pod.stays() && lost.is_none());
     }
 
     /// A pod stands by from now on (`standby`), or serves in the other's place.
     pub fn stands_by(&mut self, at: Time, cluster: KubeClusterId, name: PodName, standby: bool) {
-        let (key, ready) = ((cluster, name), self.serves(cluster, name));
+        let key = (cluster, name);
+        let ready = self.serves(cluster, name) && self.pods.get(&key).is_some_and(Pod::stays);
         let changes = if standby { self.standby.insert(key) } else { self.standby.remove(&key) };
         if changes && ready {
             self.workloads.entry((cluster, name.workload)).or_default().count(at, standby, !standby);
@@ -116,11 +132,7 @@ impl Serving {
 
     /// The nodes of a workload's pods that run, one for each pod.
     pub fn nodes_of_running(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = NodeName> {
-        // The first name there is.
-        let first = PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
-        let all = self.pods.range((cluster, first)..);
-        let all = all.take_while(move |((of, name), _)| *of == cluster && name.workload == workload);
-        all.filter_map(move |((_, name), pod)| pod.node.filter(|_| self.runs(cluster, *name)))
+        self.of(cluster, workload).filter_map(move |(name, pod)| pod.node.filter(|_| self.runs(cluster, name)))
     }
 
     /// The node of a pod that is lost, and why it is.
@@ -146,7 +158,32 @@ impl Serving {
         self.pods.get(&(cluster, name)).is_some_and(|pod| pod.runs && pod.node.is_some_and(has_power))
     }
 
-    /// Time until `now` in which no pod of a workload served, from when the first one did.
+    /// How many other pods of its workload serve, without those that were asked to end.
+    pub fn others_that_serve(&self, cluster: KubeClusterId, name: PodName) -> u32 {
+        let all = self.workloads.get(&(cluster, name.workload)).map_or(0, |workload| workload.serving);
+        let own = self.serves(cluster, name) && self.pods.get(&(cluster, name)).is_some_and(Pod::stays);
+        all - u32::from(own && !self.standby.contains(&(cluster, name)))
+    }
+
+    /// How many other pods its workload has that were not asked to end.
+    pub fn others(&self, cluster: KubeClusterId, name: PodName) -> u32 {
+        self.of(cluster, name.workload).filter(|(other, pod)| *other != name && !pod.terminating).count() as u32
+    }
+
+    /// Pods of a workload that are not ready and were not asked to end, with their nodes.
+    pub fn not_ready(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = (PodName, Option<NodeName>)> {
+        self.of(cluster, workload).filter(|(_, pod)| !pod.ready && !pod.terminating).map(|(name, pod)| (name, pod.node))
+    }
+
+    fn of(&self, cluster: KubeClusterId, workload: WorkloadId) -> impl Iterator<Item = (PodName, &Pod)> {
+        // The first name there is.
+        let first = PodName { workload, tag: PodTag::Replica { template: 0, suffix: 0 } };
+        let all = self.pods.range((cluster, first)..);
+        all.take_while(move |((of, name), _)| *of == cluster && name.workload == workload).map(|((_, name), pod)| (*name, pod))
+    }
+
+    /// Time until `now` in which no pod of a workload served, from when the first one did. One that was asked to end counts no longer: its
+    /// Services do not list it.
     pub fn unavailable(&self, cluster: KubeClusterId, workload: WorkloadId, now: Time) -> Duration {
         let Some(Workload { none_since, none, .. }) = self.workloads.get(&(cluster, workload)) else { return Duration::ZERO };
         *none + none_since.map_or(Duration::ZERO, |since| now.since(since))

@@ -72,3 +72,14 @@ fn requests_that_fail_after_a_rollout_are_not_its_own() {
         assert!(rollout.completed && rollout.failed_s > 20.0 && rollout.failed_s < 25.0, "{rollout:?}");
     }
 }
+
+/// From when its pod is asked to end until the next is ready.
+#[test]
+fn an_outage_of_a_rollout_is_as_long_in_every_table() {
+    let db = workload("db", "stateful_set", 1, &json!({"quorum": true}));
+    let cluster = cluster_in(&["za"], 1, json!({"workloads": [db]}));
+    let report = report(cluster, json!([roll("5m", "db")]), json!([]), 1);
+    let [component] = &report.components[..] else { panic!("{:?}", report.components) };
+    let (failed, lost) = (only(&report).failed_s, report.quorum_losses[0].duration_s);
+    assert!((component.unavailable_s - failed).abs() < 1e-6 && (lost - failed).abs() < 1e-6, "{component:?}, {failed}, {lost}");
+}
