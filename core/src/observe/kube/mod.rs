@@ -251,7 +251,7 @@ impl Observer for Kube {
         self.service_traffic.pass(at, &self.serving, &self.scenario);
         // Other records do not change them: clones go on sharing them.
         if matches!(fact, KubeRecord::Pod(..) | KubeRecord::Node(..)) {
-            Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving);
+            Arc::make_mut(&mut self.recovery).record(at, *cluster, fact, &self.serving, &self.scenario);
             Arc::make_mut(&mut self.serving).record(at, *cluster, fact);
         }
         if self.rollouts.follows(*cluster, fact) {

@@ -16,6 +16,7 @@ use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName, PodTag};
 use crate::kube::record::{KubeRecord, Loss, NodeFact, PodFact, Ready, Reason};
+use crate::scenario::Scenario;
 
 /// Rows kept; what happens after that is counted only.
 const LIMIT: usize = 10_000;
@@ -87,7 +88,7 @@ pub struct Row {
     pub moved: bool,
     /// Why no node suited the replacement, last.
     pub refused: Option<Reason>,
-    /// Fewer pods are wanted now: nothing takes its place.
+    /// Fewer pods are wanted now, or others took its place before: nothing does now.
     pub surplus: bool,
     /// How long its budget had refused its eviction by then.
     pub eviction_refused: Option<Duration>,
@@ -128,7 +129,7 @@ impl Recovery {
     }
 
     /// Takes note of a fact, before `serving` does.
-    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving) {
+    pub fn record(&mut self, at: Time, cluster: KubeClusterId, record: &KubeRecord, serving: &Serving, scenario: &Scenario) {
         match *record {
             KubeRecord::Node(node, NodeFact::Lost(Some(loss))) => {
                 for (pod, _) in serving.pods_on(cluster, node).filter(|(_, ready)| *ready) {
@@ -146,7 +147,9 @@ impl Recovery {
                     self.step(at, cluster, pod, Step::Detected);
                 }
             }
-            KubeRecord::Pod(pod, fact) if !matches!(pod.tag, PodTag::Agent(_)) => self.pod(at, cluster, pod, fact, serving),
+            KubeRecord::Pod(pod, fact) if !matches!(pod.tag, PodTag::Agent(_)) => {
+                self.pod(at, cluster, pod, fact, serving, scenario);
+            }
             _ => {}
         }
     }
@@ -177,7 +180,31 @@ impl Recovery {
         }
     }
 
-    fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving) {
+    /// Whether a pod that is to end, of a Deployment, is not missed: as many others serve as are wanted, as a rollout has made them first.
+    fn is_spare(&self, cluster: KubeClusterId, pod: PodName, wanted: u32, serving: &Serving) -> bool {
+        let is_replica = matches!(pod.tag, PodTag::Replica { .. });
+        is_replica && !self.open.contains_key(&(cluster, pod)) && serving.others_that_serve(cluster, pod) >= wanted
+    }
+
+    /// A pod that is to end has a successor already, if there are as many other pods as are wanted: one that is not ready yet.
+    fn take_over(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, wanted: u32, serving: &Serving) {
+        let Some(index) = self.open.get(&(cluster, pod)).copied() else { return };
+        let is_replica = matches!(pod.tag, PodTag::Replica { .. });
+        if !is_replica || self.rows[index].replacement.is_some() || serving.others(cluster, pod) < wanted {
+            return;
+        }
+        let is_free = |name: PodName| name != pod && !self.replacing.contains_key(&(cluster, name));
+        let Some((next, node)) = serving.not_ready(cluster, pod.workload).find(|(name, _)| is_free(*name)) else { return };
+        let row = &mut self.rows[index];
+        (row.replacement, row.steps[Step::Created as usize]) = (Some(next), Some(at));
+        row.steps[Step::Scheduled as usize] = node.map(|_| at);
+        row.moved = node.is_some_and(|node| row.node != node);
+        self.replacing.insert((cluster, next), index);
+    }
+
+    fn pod(&mut self, at: Time, cluster: KubeClusterId, pod: PodName, fact: PodFact, serving: &Serving, scenario: &Scenario) {
+        let at_first = || scenario.kube.clusters[cluster].workloads[pod.workload].replicas;
+        let wanted = self.scaled.get(&(cluster, pod.workload)).map_or_else(at_first, |(wanted, _)| *wanted);
         match fact {
             PodFact::Created => self.replace(at, cluster, pod),
             PodFact::Bound(node) => {
@@ -197,7 +224,7 @@ impl Recovery {
                 self.step(at, cluster, pod, Step::Ready);
                 self.replacement(at, cluster, pod, Step::Ready);
             }
-            PodFact::Terminating if self.is_surplus(cluster, pod) => {
+            PodFact::Terminating if self.is_surplus(cluster, pod) || self.is_spare(cluster, pod, wanted, serving) => {
                 let replaced = self.replacing.remove(&(cluster, pod));
                 for index in self.open.remove(&(cluster, pod)).into_iter().chain(replaced) {
                     self.rows[index].surplus = true;
@@ -208,6 +235,7 @@ impl Recovery {
                 self.end(at, cluster, pod, LossReason::Requested, serving);
                 self.step(at, cluster, pod, Step::Evicted);
                 self.start_over(cluster, pod);
+                self.take_over(at, cluster, pod, wanted, serving);
             }
             PodFact::Removed => {
                 self.refused.remove(&(cluster, pod));

@@ -1,5 +1,7 @@
 //! What reports say of rollouts that other things happen to.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::zone_aware::{cluster, cluster_in, report};
@@ -82,4 +84,25 @@ fn an_outage_of_a_rollout_is_as_long_in_every_table() {
     let [component] = &report.components[..] else { panic!("{:?}", report.components) };
     let (failed, lost) = (only(&report).failed_s, report.quorum_losses[0].duration_s);
     assert!((component.unavailable_s - failed).abs() < 1e-6 && (lost - failed).abs() < 1e-6, "{component:?}, {failed}, {lost}");
+}
+
+/// Each has a successor that is ready before it goes, and none that the rollout makes later.
+#[test]
+fn pods_that_a_rollout_replaced_first_were_not_lost() {
+    let web = workload("web", "deployment", 3, &json!({"rollout": {"max_surge": 1, "max_unavailable": 0}}));
+    let cluster = cluster(1, json!({"workloads": [web]}));
+    let report = report(cluster, json!([roll("5m", "web")]), json!([]), 1);
+    assert!(report.recovery.is_empty(), "{:?}", report.recovery);
+}
+
+/// One of four pods goes at once, and each of the others as soon as one more is ready: the next that is not ready yet takes its place.
+#[test]
+fn a_pod_that_goes_before_its_successor_is_ready_is_followed_by_that_one() {
+    let web = workload("web", "deployment", 4, &json!({"rollout": {"max_surge": 1, "max_unavailable": 1}}));
+    let cluster = cluster(2, json!({"workloads": [web]}));
+    let report = report(cluster, json!([roll("5m", "web")]), json!([]), 1);
+    let successors: BTreeSet<_> = report.recovery.iter().map(|row| row.replacement.as_deref().expect("each has one")).collect();
+    assert_eq!((report.recovery.len(), successors.len()), (4, 4), "{:?}", report.recovery);
+    let second = &report.recovery[1];
+    assert!(second.created_s == Some(second.lost_s) && second.duration_s < 1.0, "it had been starting for as long: {second:?}");
 }
