@@ -33,7 +33,7 @@ pub(crate) fn capacity(file: &Path, nodes: bool, format: Format) -> Result<u8> {
     } else {
         let plan = plan(&raw, &scenario).ok_or_else(no_seeds)?;
         match format {
-            Format::Table => table(&plan, pending(&scenario, &[]).as_ref(), &page),
+            Format::Table => table(&plan, pending(&scenario, &[], |_, _| 0).as_ref(), &page),
             Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
         }
     };

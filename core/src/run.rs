@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use crate::ids::EtcdId;
 use crate::invariant::{Checker, Invariants, Violation};
 use crate::kernel::time::{Duration, Time};
+use crate::kube::cluster::KubeCluster;
 use crate::observe::availability::Availability;
 use crate::observe::close_up::CloseUp;
 use crate::observe::cost::{Account, Meters};
@@ -196,7 +197,8 @@ impl Run {
         let Account { cost, prices, bill, tolerance } = self.observers.cost.as_ref().map(account).unwrap_or_default();
         let ObjectReports { pods, nodes, machines } =
             ObjectReports::new(self.simulation.kube_clusters(), self.simulation.now(), self.simulation.scenario());
-        let pending = pending(&scenario, &pods);
+        let clusters: Vec<&KubeCluster> = self.simulation.kube_clusters().collect();
+        let pending = pending(&scenario, &pods, |cluster, workload| clusters[usize::from(cluster.0)].store().desired(workload));
         let kube = &self.observers.kube;
         Report {
             schema: SCHEMA.to_owned(),

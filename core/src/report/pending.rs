@@ -54,8 +54,11 @@ pub struct PendingWorkloadReport {
     pub workload: String,
     /// Number of pods without a node.
     pub pods: u64,
-    /// Number of its pods.
+    /// Number of its pods that are wanted; of a DaemonSet, number of its pods.
     pub all: u64,
+    /// Number of its pods that have a node: a rollout may make more than are wanted.
+    #[serde(default)]
+    pub placed: u64,
     /// Why no node suits most of them, in the form of kube-scheduler's event (`0/6 nodes are available: ...`).
     pub reason: String,
 }
@@ -80,9 +83,14 @@ impl PendingReport {
         });
         let workloads = match &self.workloads[..] {
             [] => None,
-            [PendingWorkloadReport { cluster, workload, pods, all, reason }] => {
+            [PendingWorkloadReport { cluster, workload, pods, all, placed, reason }] => {
                 let verb = if *pods == 1 { "has" } else { "have" };
-                Some(format!("{pods} of {all} pods of {workload} in {cluster} {verb} no node: {reason}."))
+                let (number, besides) = match pods + placed > *all {
+                    true if *pods == 1 => ("1 pod".to_owned(), format!(", {placed} others have one, and {all} are wanted")),
+                    true => (format!("{pods} pods"), format!(", {placed} others have one, and {all} are wanted")),
+                    false => (format!("{pods} of {all} pods"), String::new()),
+                };
+                Some(format!("{number} of {workload} in {cluster} {verb} no node{besides}: {reason}."))
             }
             several => {
                 let pods: u64 = several.iter().map(|row| row.pods).sum();

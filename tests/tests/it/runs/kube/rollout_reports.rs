@@ -106,3 +106,16 @@ fn a_pod_that_goes_before_its_successor_is_ready_is_followed_by_that_one() {
     let second = &report.recovery[1];
     assert!(second.created_s == Some(second.lost_s) && second.duration_s < 1.0, "it had been starting for as long: {second:?}");
 }
+
+/// Each node takes one pod, and the rollout makes a fourth one first.
+#[test]
+fn pods_of_a_rollout_beyond_those_that_are_wanted_are_told_apart() {
+    let web = workload("web", "deployment", 3, &json!({"cpu": 6, "rollout": {"max_surge": 1, "max_unavailable": 0}}));
+    let cluster = cluster(1, json!({"workloads": [web]}));
+    let report = report(cluster, json!([roll("5m", "web")]), json!([]), 1);
+    let pending = report.pending.as_ref().expect("the new pod finds no node");
+    let [row] = &pending.workloads[..] else { panic!("{:?}", pending.workloads) };
+    assert_eq!((row.pods, row.placed, row.all), (1, 3, 3));
+    let told = &pending.sentences()[0];
+    assert!(told.starts_with("1 pod of default/web in c has no node, 3 others have one, and 3 are wanted: "), "{told}");
+}
