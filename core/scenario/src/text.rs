@@ -10,16 +10,21 @@ use zonefall_kernel::time::Duration;
 /// A duration as people say it: `870 ms`, `1.3 s`, `30 min`, `2.5 h`; one decimal below ten seconds-like units.
 pub fn duration(d: Duration) -> String {
     let ns = d.as_nanos();
-    let (size, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
+    let (size, unit) = unit(ns);
+    format!("{} {unit}", decimal(ns, size))
+}
+
+/// The unit for so many nanoseconds, and how many it has.
+const fn unit(ns: u64) -> (u64, &'static str) {
+    match ns {
+        0..1_000 => (1, "ns"),
         1_000..1_000_000 => (1_000, "µs"),
         1_000_000..1_000_000_000 => (1_000_000, "ms"),
         1_000_000_000..120_000_000_000 => (1_000_000_000, "s"),
         120_000_000_000..7_200_000_000_000 => (60_000_000_000, "min"),
         7_200_000_000_000..172_800_000_000_000 => (3_600_000_000_000, "h"),
         _ => (86_400_000_000_000, "d"),
-    };
-    format!("{} {unit}", decimal(ns, size))
+    }
 }
 
 /// The same of seconds, as a report has them: `0 s`, `1.1 s`, `13.4 min`.
@@ -32,6 +37,16 @@ pub fn clock(s: f64) -> String {
     let ms = (s * 1e3).round() as u64;
     let (h, min, s, ms) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60, ms % 1_000);
     format!("{h}:{min:02}:{s:02}.{ms:03}")
+}
+
+/// A moment, in seconds, as people say it: `10 min`, `39 s`; as [`clock`] has it where that would name another second: `0:09:59.000`.
+pub fn moment(s: f64) -> String {
+    let whole = s.floor() as u64 * 1_000_000_000;
+    match whole {
+        0 => seconds(s),
+        _ if (whole * 10).is_multiple_of(unit(whole).0) => duration(Duration::from_nanos(whole)),
+        _ => clock(s),
+    }
 }
 
 /// A part of a time in seconds, and of how much, unless it is all of it: `6.7 min of 20 min`, `1.1 s`.
@@ -190,6 +205,20 @@ mod tests {
             (ms(259_200_000), "3 d"),
         ] {
             assert_eq!(duration(d), expected);
+        }
+        for (s, expected) in [
+            (0.0, "0 s"),
+            (0.25, "250 ms"),
+            (39.191, "39 s"),
+            (120.35, "2 min"),
+            (599.0, "0:09:59.000"),
+            (599.999_9, "0:10:00.000"),
+            (600.4, "10 min"),
+            (602.0, "0:10:02.000"),
+            (606.0, "10.1 min"),
+            (7_199.0, "1:59:59.000"),
+        ] {
+            assert_eq!(moment(s), expected);
         }
         for (n, expected) in [(412, "412 B"), (1_434, "1.4 KiB"), (5_476_083_302, "5.1 GiB")] {
             assert_eq!(bytes(n), expected);

@@ -275,7 +275,7 @@ fn unavailable(what: &str, all: &[Span], whom: &str) -> Sentence {
         }
         [one] => vec![
             say(format!("{what} were unavailable from ")),
-            at(one.from_s, text::seconds(one.from_s)),
+            at(one.from_s, text::moment(one.from_s)),
             say(format!(" to the end{whom}.")),
         ],
         [first, .., last] => {
