@@ -95,7 +95,7 @@ impl Rollouts {
             RolloutRecord::Verdict(update, verdict) => {
                 let workload = self.scenario.kube.clusters[cluster].zone_aware.updates[usize::from(update)].workload;
                 let Some(workload) = self.workloads.get_mut(&(cluster, workload)) else { return };
-                workload.verdict = Some(verdict.describe());
+                (workload.verdict, workload.seen) = (Some(verdict), true);
             }
         }
     }
@@ -144,7 +144,7 @@ impl Rollouts {
 
     fn begin(&mut self, at: Time, cluster: KubeClusterId, id: WorkloadId, rollback: bool) {
         self.count(at, cluster, id);
-        let waits_for = self.waits_for(at, cluster, id);
+        let waits_for = self.waits_for(at, cluster, id).filter(|_| !self.is_unseen(at, cluster, id));
         let (next, workload) = (self.rows.len(), self.workload(cluster, id));
         let (made, current, previous) = workload.revisions;
         workload.revisions = match rollback {
@@ -158,6 +158,7 @@ impl Rollouts {
             self.ran(cluster, *name, revision, *lasted);
         }
         let workload = self.workload(cluster, id);
+        workload.seen = false;
         if let Some(row) = workload.row.replace(next) {
             self.rows[row].waits_for = waits_for;
             self.rows[row].ended.get_or_insert(at);
@@ -196,6 +197,7 @@ impl Rollouts {
         let spec = &self.scenario.kube.clusters[cluster];
         let workload = self.workloads.get_mut(&(cluster, name.workload)).expect("it is followed");
         let was_up = workload.is_up(name);
+        workload.seen = true;
         match fact {
             PodFact::Created => drop(workload.pods.insert(name, Pod::default())),
             PodFact::Bound(node) => drop(workload.zones.insert(name, zone_of(node, spec, &self.scenario))),

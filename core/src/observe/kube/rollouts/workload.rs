@@ -8,6 +8,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{PodName, PodTag};
 use crate::kube::spec::update::{Update, UpdateStrategy};
 use crate::kube::spec::{self, Kind};
+use crate::rollout::rule::zone_aware_update::Verdict;
 use crate::rollout::service::ReadyPods;
 
 /// A workload that is followed.
@@ -35,7 +36,9 @@ pub(super) struct Workload {
     /// Its last rollout.
     pub(super) row: Option<usize>,
     /// What the zone-aware update of it does.
-    pub(super) verdict: Option<&'static str>,
+    pub(super) verdict: Option<Verdict>,
+    /// Its controllers have done something, or its pods have changed, since its last rollout was asked for.
+    pub(super) seen: bool,
     /// Its rollout is paused.
     pub(super) paused: bool,
     /// Its ready pods can answer requests.
@@ -104,7 +107,7 @@ impl Workload {
     /// One without pods yet.
     pub(super) fn new(spec: &spec::Workload) -> Self {
         let (pods, zones, served_in, served, lost, ends, losses) = Default::default();
-        let (revisions, surplus, row, verdict, paused, answers) = Default::default();
+        let (revisions, surplus, row, verdict, seen, paused, answers) = Default::default();
         let (replicas, is_set) = (spec.replicas, matches!(spec.kind, Kind::StatefulSet { .. }));
         let counted = Time::ZERO;
         Self {
@@ -120,6 +123,7 @@ impl Workload {
             surplus,
             row,
             verdict,
+            seen,
             paused,
             answers,
             losses,

@@ -119,3 +119,16 @@ fn pods_of_a_rollout_beyond_those_that_are_wanted_are_told_apart() {
     let told = &pending.sentences()[0];
     assert!(told.starts_with("1 pod of default/web in c has no node, 3 others have one, and 3 are wanted: "), "{told}");
 }
+
+/// The update had told that it was done with the revision before.
+#[test]
+fn a_revision_that_is_superseded_before_anybody_has_looked_waits_for_nothing() {
+    let db =
+        workload("db", "stateful_set", 3, &json!({"update": {"on_delete": true}, "spread": [{"over": "zone", "max_skew": 1}]}));
+    let update = json!({"workload": "db", "max_unavailable": 2});
+    let cluster = cluster(1, json!({"workloads": [db], "zone_aware_updates": [update]}));
+    let rolls = ["5m", "5m", "15m", "15m1ms", "15m12s"].map(|at| roll(at, "db"));
+    let report = report(cluster, json!(rolls), json!([]), 1);
+    let told: Vec<_> = report.rollouts.iter().map(|rollout| rollout.waits_for.as_deref()).collect();
+    assert_eq!(told, [None, None, None, Some("waits for pods of the new revision to be ready"), None]);
+}
