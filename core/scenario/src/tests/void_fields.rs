@@ -110,6 +110,17 @@ fn pods_that_can_never_be_placed_are_warned_of() {
     };
     let elsewhere = "workloads[0].volume_binding: expected wait_for_first_consumer: volumes are provisioned in zones without a node that suits it, too, and their pods find none; found immediate";
     let tainted = || json!({"taints": [{"key": "gpu"}]});
+    let nowhere = |workload: &str, found: &str, of: &str| {
+        Some(format!("{workload}: expected a pool {of}that has a node or can get one: its pods find no node; found {found}"))
+    };
+    for (pool, workload, expected) in [
+        (json!({"minimum": 0, "maximum": 3, "start": 0}), json!({}), None),
+        (json!({"minimum": 0, "maximum": 0, "start": 0}), json!({"replicas": 0}), None),
+        (json!({"minimum": 0, "maximum": 0, "start": 0}), json!({}), nowhere("workloads[0]", "none", "of \"c\" ")),
+        (json!({"minimum": 0, "maximum": 0, "start": 0}), json!({"pool": "p"}), nowhere("workloads[0].pool", "\"p\"", "")),
+    ] {
+        assert_eq!(check(pool, workload, json!({})), Vec::from_iter(expected));
+    }
     for (pool, workload, expected) in [
         (tainted(), json!({"tolerates": ["gpu"]}), None),
         (

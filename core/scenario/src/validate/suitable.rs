@@ -43,7 +43,11 @@ pub(super) fn warn(ctx: &mut CheckCtx<'_>, of: &str, component: &PlannedComponen
 
 fn warn_of_affinity(ctx: &mut CheckCtx<'_>, path: &str, component: &PlannedComponent<'_>, cluster: &KubeClusterSpec) {
     match (component.node_affinity_terms(), component.pool()) {
-        ([], None) => {}
+        ([], None) if component.raw.is_none() => {}
+        ([], None) => {
+            let expected = format!("a pool of {} that has a node or can get one: its pods find no node", quote(&cluster.name));
+            ctx.warn(path, "none", expected);
+        }
         ([], Some(pool)) => {
             let expected = "a pool that has a node or can get one: its pods find no node";
             ctx.warn(&format!("{path}.pool"), quote(pool), expected);
