@@ -22,7 +22,7 @@ const CASES: [usize; 2] = [200, 20_000];
 const TOLERANCE: f64 = 0.02;
 /// Entries at the start.
 const FIRST: u64 = 10_000;
-/// What entries of the seed's own etcd add to the bytes between members by chance: it is asked at random while faults begin and end.
+/// What entries of the seed's own etcd add to the bytes between members by chance: it is asked at random.
 const OF_SEED: f64 = 10_000.0;
 const ETCDS: [&str; 2] = ["shoot--garden--shop/etcd-main", "shoot--garden--shop/etcd-events"];
 
@@ -69,8 +69,8 @@ fn simulate(number: u64, traffic: &str) -> Report {
 /// What logs make visible: what it is, how much, and how much of that chance decides (one standard deviation).
 fn figures(report: &Report) -> Vec<(&'static str, f64, f64)> {
     let appended: f64 = report.messages.iter().filter(|row| row.class == Class::Append).map(|row| row.wire_bytes as f64).sum();
-    // While a member catches up, chance decides how many batches are sent twice, by POST and on its stream.
-    let appended = if report.etcd.values().any(|etcd| !etcd.catch_up.is_empty()) { 0.0 } else { appended };
+    // When a fault is over, chance decides how many batches are sent twice, by POST and on a new stream.
+    let appended = if report.faults.is_empty() { appended } else { 0.0 };
     // The larger entries, of etcd-main, decide.
     let largest = report.etcd[ETCDS[0]].members.iter().map(|member| member.last_index - FIRST).max().unwrap_or(0);
     let chance = appended / (largest.max(1) as f64).sqrt();
