@@ -33,9 +33,11 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// When the next worker begins, and whether it has to dial; `None` if too many wait for one. A POST takes a `round_trip`, and another
-    /// `dial` on a new connection.
-    fn begin(&mut self, now: Time, round_trip: Duration, dial: Duration) -> Option<(Time, bool)> {
+    /// The worker that begins next, when, and whether it has to dial; `None` if too many wait for one.
+    fn next(&mut self, now: Time, round_trip: Duration) -> Option<(usize, Time, bool)> {
+        // The path may have become faster since.
+        let longest = now + round_trip * (1 + BUFFER / WORKERS as u64);
+        self.workers.iter_mut().flatten().for_each(|free| *free = (*free).min(longest));
         let idle = self.workers.iter().position(|free| free.is_some_and(|free| free <= now));
         let first = || (0..WORKERS).min_by_key(|&worker| self.workers[worker]).expect("there are some");
         let worker = idle.unwrap_or_else(first);
@@ -45,9 +47,7 @@ impl Pipeline {
         if waiting > BUFFER {
             return None;
         }
-        let dials = free.is_none();
-        self.workers[worker] = Some(begins + if dials { dial + round_trip } else { round_trip });
-        Some((begins, dials))
+        Some((worker, begins, free.is_none()))
     }
 }
 
@@ -70,11 +70,12 @@ impl EtcdCluster {
         self.update_stream(self.stream_index(index, other), ctx);
     }
 
-    /// Whether somebody takes what one member sends another by POST. (Who finds nobody is told at once here; a dial that is not refused takes
-    /// 2 s. The sender only looks for its peer meanwhile.)
-    pub(super) fn takes_posts(&self, from: u8, to: u8, net: &Network) -> bool {
-        let listens = |index: u8| self.server(index).is_some() && !self.members[index as usize].displaced;
-        listens(from) && listens(to) && net.is_open(self.host(from), self.host(to))
+    /// Whether a member takes what another sends it by POST. (Who finds nobody is told at once here; a dial that is not refused takes 2 s, and
+    /// four POSTs to a frozen process hang. The sender only looks for its peer meanwhile.)
+    pub(super) fn takes_posts(&self, index: u8, from: u8, net: &Network) -> bool {
+        self.responsive(index).is_some()
+            && !self.members[index as usize].displaced
+            && net.is_open(self.host(from), self.host(index))
     }
 
     /// Sends a message by POST.
@@ -85,8 +86,8 @@ impl EtcdCluster {
         let tls = ctx.net.tls;
         let round_trip = ctx.net.round_trip(hosts[0], hosts[1]);
         let dial = if tls { round_trip * 2 } else { round_trip };
-        let begun = self.takes_posts(from, to, ctx.net).then(|| self.pipelines[index].begin(ctx.now, round_trip, dial)).flatten();
-        let Some((begins, dials)) = begun else { return self.not_posted(from, to) };
+        let next = self.takes_posts(to, from, ctx.net).then(|| self.pipelines[index].next(ctx.now, round_trip)).flatten();
+        let Some((worker, begins, dials)) = next else { return self.not_posted(from, to) };
         let writes = codec::post::request(&message);
         let (burst, answer) = (Burst::of(writes.bytes, tls), Burst::of(codec::post::ANSWER, tls));
         let handshake = if dials { codec::post::handshake(tls, ctx.net.certificate_bytes) } else { Burst::default() };
@@ -94,17 +95,19 @@ impl EtcdCluster {
         let (takes, again) = self.streams[index].post(paths, burst);
         let carded = ctx.cards.carry(ctx.net, hosts, ctx.now, burst);
         let leaves = carded.max(if dials { begins + dial } else { begins });
+        let arrives = leaves + takes + self.options.rpc_overhead;
+        self.pipelines[index].workers[worker] = Some(arrives + ctx.net.typical(hosts[1], hosts[0]));
         self.ledger.add(codec::class(&message), 1, writes.bytes, burst + again + answer + handshake * 2);
         self.meter(index, ctx.now, writes.bytes, burst + again + handshake, answer + handshake);
         self.flying += 1;
         let slot = self.put_in_flight(InFlight { leaves, carded, ..InFlight::new(message, index, None, writes, ctx.now) });
-        self.queue_delivery(slot, leaves + takes + self.options.rpc_overhead, ctx);
+        self.queue_delivery(slot, arrives, ctx);
     }
 
     /// A POST arrives, if anybody is there to take it.
     pub(super) fn receive_post(&mut self, message: Message, ctx: &mut EtcdCtx<'_>) {
         let (from, to) = (message.from, message.to);
-        if self.takes_posts(from, to, ctx.net) {
+        if self.takes_posts(to, from, ctx.net) {
             self.receive(message, ctx);
         } else {
             self.not_posted(from, to);
@@ -128,7 +131,11 @@ mod tests {
         let [round_trip, dial] = [2, 5].map(Duration::from_millis);
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         let mut pipeline = Pipeline::default();
-        let mut post = |ms| pipeline.begin(at(ms), round_trip, dial);
+        let mut post = |ms| {
+            let (worker, begins, dials) = pipeline.next(at(ms), round_trip)?;
+            pipeline.workers[worker] = Some(begins + if dials { dial + round_trip } else { round_trip });
+            Some((begins, dials))
+        };
         for _ in 0..WORKERS {
             assert_eq!(post(0), Some((at(0), true)), "each worker dials once");
         }
@@ -137,5 +144,15 @@ mod tests {
         let taken = (0..1_000).take_while(|_| post(9).is_some()).count();
         assert!((60..80).contains(&taken), "{taken} are under way or wait");
         assert_eq!(post(100), Some((at(100), false)));
+    }
+
+    #[test]
+    fn what_was_to_wait_on_a_slow_path_waits_no_longer_once_it_is_fast() {
+        let [slow, fast] = [10, 1].map(|scale| Duration::from_millis(scale * 100));
+        let mut pipeline = Pipeline { workers: [Some(Time::ZERO + slow * 16); WORKERS] };
+        assert_eq!(pipeline.next(Time::ZERO, fast), None, "as many wait as may");
+        let at = Time::ZERO + fast * 2;
+        let (_, begins, _) = pipeline.next(at, fast).expect("fewer do");
+        assert!(begins <= at + fast * 16, "{begins:?}");
     }
 }

@@ -119,7 +119,7 @@ impl EtcdCluster {
     fn is_dark(&self, silent: u8, other: u8, net: &Network) -> bool {
         // What is written to a blocked stream waits there, until its reader gives up.
         let open = |from: u8, to: u8| self.streams[self.stream_index(from, to)].reader_open;
-        let speaks = |from: u8, to: u8| open(from, to) || self.takes_posts(from, to, net);
+        let speaks = |from: u8, to: u8| open(from, to) || self.takes_posts(to, from, net);
         self.server(silent).is_none() || (!speaks(silent, other) && !speaks(other, silent))
     }
 

@@ -259,8 +259,8 @@ impl EtcdCluster {
         self.count_upkeep(index, ctx.now, ctx.net);
         let usual = ctx.net.typical(self.host(to), self.host(from));
         let stream = &mut self.streams[index];
-        if !stream.reader_open && reads && open_both {
-            // What is written to a connection that the other side has closed or forgotten is answered with a reset.
+        if !stream.reader_open && open_both {
+            // What is written to a connection that the other side has closed or forgotten is answered with a reset by its kernel.
             stream.reset_at.get_or_insert(ctx.now + usual);
         }
         let due = if stream.reader_open {
