@@ -2,7 +2,7 @@
 //!
 //! What happens to it is in files of their own, each an `impl EtcdCluster` for one concern: [`bootstrap`](super::bootstrap) (its start,
 //! and that of a process), [`ready`](super::ready) (raft, disk and apply), [`backend_commit`](super::backend_commit),
-//! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`pipeline`](super::pipeline) (POSTs), [`lifecycle`](super::lifecycle) (processes
+//! [`serve`](super::serve) (clients' requests), [`transport`](super::transport) (streams), [`post`](super::post) (POSTs), [`lifecycle`](super::lifecycle) (processes
 //! and volumes), [`place`](super::place) (hosts), [`snapshot`](super::snapshot), [`membership`](super::membership),
 //! [`identity`](super::identity) (newcomers), [`quiescence`](super::quiescence) (heartbeats that need no events), [`flowing`](super::flowing) (writes that need none),
 //! [`space`](super::space) (the quota, and work on databases), [`service`](super::service) (the virtual probe), [`failover`](super::failover) (active-passive pairs) and

@@ -47,6 +47,7 @@ mod pause;
 mod peer;
 mod pipeline;
 pub mod place;
+mod post;
 pub mod quiescence;
 mod quiescent_group;
 pub mod raft;

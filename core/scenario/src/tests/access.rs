@@ -261,9 +261,8 @@ fn what_is_probably_not_meant_of_a_load_balancer_is_a_warning() {
     assert_eq!(scenario(&unused).load_balancers[BalancerId(1)].zones.len(), 3);
     let without = "load_balancers[0].zones: expected a zone with an API server, or `cross_zone`: none of its nodes has a target; found \"c\"";
     assert_eq!(warnings(&file(&json!({"zones": ["c"]}))), [without]);
-    for targets in [json!({"zones": ["a", "c"]}), json!({"zones": ["c"], "cross_zone": true})] {
-        assert_eq!(warnings(&file(&targets)), [""; 0]);
-    }
+    assert_eq!(warnings(&file(&json!({"zones": ["a", "c"]}))), [""; 0]);
+    assert_eq!(warnings(&file(&json!({"zones": ["c"], "cross_zone": true}))), [""; 0]);
     let mut alone = file(&json!({"loopback": "fails"}));
     assert_eq!(warnings(&alone), [""; 0]);
     alone["clusters"][0]["control_plane"] = json!({"replicas": 1});

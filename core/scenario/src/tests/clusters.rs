@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::kube::landscape;
 use crate::Scenario;
 use crate::ids::{EtcdId, KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
 use crate::kube::Resources;
@@ -290,4 +291,17 @@ fn operations_on_the_members_of_its_own_etcd() {
     assert_eq!(errors.to_string(), expected);
     let errors = with(json!({"at": "1s", "remove_member": "etcd-3"})).unwrap_err();
     assert!(errors.to_string().contains("\"etcd-0\", \"etcd-1\" or \"etcd-2\""), "{errors}");
+}
+
+#[test]
+fn shoots_on_pools_with_taints_are_told_once_for_all_copies() {
+    let mut raw = landscape(json!([{"name": "s", "count": 3}]));
+    raw["seeds"][0]["pools"][0]["taints"] = json!([{"key": "special"}]);
+    let errors = Scenario::from_json(&raw.to_string()).expect_err("nobody tolerates it").to_string();
+    let of = |set: &str| {
+        format!(
+            "shoots[0]: expected a node whose labels it selects and whose taints it tolerates; found \"{set}\", for whose 1 members there are no nodes"
+        )
+    };
+    assert_eq!(errors.lines().collect::<Vec<_>>(), [of("etcd-main"), of("etcd-events")]);
 }

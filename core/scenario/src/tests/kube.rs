@@ -44,7 +44,7 @@ fn label<'a>(model: &'a KubeModel, labels: &Labels, key: Symbol) -> &'a str {
 #[test]
 fn the_published_outage_says_all_that_is_published() {
     // Beside the 30 pods of the table, two of etcd-druid and two of gardenlet; and six that account for machines which none of the 30 needs.
-    for (text, others, contradictions) in [(OUTAGE, 4 + 6, 9), (STRICT, 4, 9)] {
+    for (text, others, contradictions) in [(OUTAGE, 4 + 6, 10), (STRICT, 4, 10)] {
         let scenario = read(text);
         let (seed, shoot) = (&scenario.kube.seeds[SeedId(0)], &scenario.kube.shoots[0]);
         let cluster = &scenario.kube.clusters[KubeClusterId(0)];
@@ -408,19 +408,6 @@ fn a_machine_takes_so_many_volumes() {
     raw["shoots"][0]["count"] = json!(2);
     let errors = Scenario::from_json(&raw.to_string()).expect_err("no room").to_string();
     assert!(errors.contains("; found \"etcd-main\", for whose 3 members there are no nodes"), "{errors}");
-}
-
-#[test]
-fn shoots_on_pools_with_taints_are_told_once_for_all_copies() {
-    let mut raw = landscape(json!([{"name": "s", "count": 3}]));
-    raw["seeds"][0]["pools"][0]["taints"] = json!([{"key": "special"}]);
-    let errors = Scenario::from_json(&raw.to_string()).expect_err("nobody tolerates it").to_string();
-    let of = |set: &str| {
-        format!(
-            "shoots[0]: expected a node whose labels it selects and whose taints it tolerates; found \"{set}\", for whose 1 members there are no nodes"
-        )
-    };
-    assert_eq!(errors.lines().collect::<Vec<_>>(), [of("etcd-main"), of("etcd-events")]);
 }
 
 #[test]
