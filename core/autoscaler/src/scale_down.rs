@@ -132,7 +132,8 @@ impl ScaleDown {
         let mut firsts = Firsts::default();
         for key in &gone {
             let without = |other: NodeKey| gone.contains(&other);
-            let moved = move_pods(&demands(*key, store, ctx), *key, assumed.clone(), &assumed, without, &mut firsts, store, ctx);
+            let moved =
+                move_pods(&demands(*key, store, ctx), *key, (&assumed, assumed.clone()), without, &mut firsts, store, ctx);
             assumed = moved.map_or(assumed, |(after, _)| after);
         }
         self.verdicts.clear();
@@ -156,7 +157,7 @@ impl ScaleDown {
             let without = |other: NodeKey| gone.contains(&other) || unneeded.contains_key(&other);
             let mut drained = assumed.clone();
             drained.drain(key, store);
-            let moved = move_pods(&demands, key, drained, &assumed, without, &mut firsts, store, ctx);
+            let moved = move_pods(&demands, key, (&assumed, drained), without, &mut firsts, store, ctx);
             let Some((after, places)) = moved else {
                 self.verdicts.insert(key, ScaleDownVerdict::NoPlace);
                 continue;
@@ -237,8 +238,7 @@ fn is_little(requested: &Resources, allocatable: &Resources, options: &ScaleDown
 fn move_pods<'a>(
     pods: &[Demand],
     node: NodeKey,
-    mut after: Assumed,
-    before: &Assumed,
+    (before, mut after): (&Assumed, Assumed),
     without: impl Fn(NodeKey) -> bool,
     firsts: &mut Firsts<'a>,
     store: &'a Store,

@@ -339,7 +339,9 @@ impl Machines {
         let desired = set.desired as usize;
         let stay = keep.split_off(keep.len().saturating_sub(desired));
         delete.extend(keep.iter().map(|(_, id)| *id));
-        stay.iter().for_each(|(_, id)| store.machines.stays(*id));
+        for (_, id) in &stay {
+            store.machines.stays(*id);
+        }
         for id in delete {
             store.machines.set_phase(id, Phase::Terminating, ctx);
             self.wait(id, ctx.now + ctx.latency);

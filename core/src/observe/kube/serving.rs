@@ -77,7 +77,7 @@ impl Serving {
                 self.nodes.entry((cluster, node)).or_default().pods.insert(name);
             }
             KubeRecord::Pod(name, PodFact::Ready(ready)) => {
-                self.change(at, cluster, name, |pod, lost| pod.set_ready(ready, lost))
+                self.change(at, cluster, name, |pod, lost| pod.set_ready(ready, lost));
             }
             KubeRecord::Pod(name, PodFact::Terminating) => self.change(at, cluster, name, |pod, _| pod.terminating = true),
             KubeRecord::Pod(name, PodFact::Removed) => {
