@@ -177,9 +177,8 @@ impl EtcdCluster {
     pub(super) fn boot(&mut self, index: u8, now: Time) {
         let slots = self.members.len();
         let id = entity(self.id, index as usize, 0xFF);
-        // A newcomer is told at its first start.
         let joined = (0u8..).zip(&self.members).filter(|(_, member)| member.state == MemberState::Joined);
-        let told: Members = joined.map(|(other, _)| other).filter(|_| self.members[index as usize].lives == 0).collect();
+        let told: Members = joined.map(|(other, _)| other).collect();
         let member = &mut self.members[index as usize];
         let content = member.disk.content.take().expect("a process starts from a disk with data");
         let heartbeat = self.options.heartbeat_interval;
@@ -209,7 +208,8 @@ impl EtcdCluster {
         member.process = Process::Serving(Box::new(Server {
             timer_draws: raft.timeouts_drawn(),
             raft,
-            known: if known.is_empty() { told } else { known },
+            known: if content.has_wal { known } else { told },
+            has_wal: content.has_wal,
             heartbeat_clock,
             write: None,
             written: state,
@@ -276,5 +276,6 @@ fn initial_content(spec: &EtcdClusterSpec, conf_state: ConfState, index: u8) -> 
         database: Database::new(database_bytes),
         snapshot_index: revision,
         timeouts_drawn: 0,
+        has_wal: true,
     }
 }

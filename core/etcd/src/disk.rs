@@ -26,6 +26,8 @@ pub struct Persisted {
     pub snapshot_index: u64,
     /// Election timeouts that processes on this volume have drawn.
     pub timeouts_drawn: u64,
+    /// A process has begun a log here, even if nothing is in it (`haveWAL`). Before that, it asks the others who they are.
+    pub has_wal: bool,
 }
 
 impl Persisted {

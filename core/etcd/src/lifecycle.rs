@@ -7,8 +7,8 @@ use crate::member::{MemberState, Process};
 use crate::raft::Config;
 use crate::record::{EtcdRecord, RaftRecord, RefuseReason};
 use zonefall_kernel::time::Duration;
-use zonefall_network::HostId;
 use zonefall_network::process::StopReason;
+use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::VolumeId;
 
 /// A process that has started looks so often, and so many times, whether its peers are connected (`adjustTicks`: for 5 s).
@@ -53,6 +53,9 @@ impl EtcdCluster {
     pub(super) fn started(&mut self, index: u8, ctx: &mut EtcdCtx<'_>) {
         self.disturb(ctx);
         self.boot(index, ctx.now);
+        if (0..self.members.len() as u8).any(|other| self.tells(other, index, ctx.net)) {
+            self.server_mut(index).has_wal = true;
+        }
         ctx.record(EtcdRecord::MemberStarted(self.members[index as usize].id));
         let committed = self.committed;
         let entries = committed.saturating_sub(self.server_mut(index).raft.log.last());
@@ -63,6 +66,14 @@ impl EtcdCluster {
         self.begin_adjust_ticks(index, ctx);
         self.after(index, ctx);
         ctx.fx.service_changed.push(self.id);
+    }
+
+    /// Whether a newcomer that asks another who the members are is told. (One that nobody tells exits, and its supervisor starts it until
+    /// somebody does; here it serves from the first start, and begins its log at one at which it was told.)
+    fn tells(&self, other: u8, newcomer: u8, net: &Network) -> bool {
+        other != newcomer
+            && self.server(newcomer).is_some_and(|server| server.known.contains(other))
+            && self.takes_posts(other, newcomer, net)
     }
 
     /// A member alone need not wait for a leader to speak; one among others need not wait long once it is connected to them

@@ -122,8 +122,10 @@ pub enum Process {
 pub struct Server {
     /// Its raft.
     pub raft: Raft,
-    /// Members that it has come to know: by its log and snapshots, or at its first start.
+    /// Members that it has come to know: by its log and snapshots, or because they told it before it began its log.
     pub known: Members,
+    /// It has begun its log.
+    pub has_wal: bool,
     /// Ticks of the process as a leader counts them: one per heartbeat interval.
     pub heartbeat_clock: Clock,
     /// The write under way.
@@ -293,6 +295,7 @@ impl Member {
                 database: server.database,
                 snapshot_index: server.snapshot_index,
                 timeouts_drawn: raft.timeouts_drawn(),
+                has_wal: server.has_wal,
             })
         });
         Some(server)

@@ -28,6 +28,9 @@ const DEPARTURE: Duration = Duration::from_secs(1);
 
 const NOT_ENOUGH_STARTED: &str = "etcdserver: re-configuration failed due to not enough started members";
 
+/// What members panic with, then and at each start, where nothing else keeps the last voter (`raft/confchange`); here it is refused.
+const REMOVED_ALL_VOTERS: &str = "removed all voters";
+
 /// Who asks hears nothing where the change was dropped, turned into an empty entry or lost with its leader (`parseProposeCtxErr`).
 const TIMED_OUT: &str = "etcdserver: request timed out";
 
@@ -115,6 +118,9 @@ impl EtcdCluster {
             MemberChange::Promote(_) if !self.learner_is_ready(asked, id) => {
                 Some("etcdserver: can only promote a learner member which is in sync with leader")
             }
+            MemberChange::Remove(_) if !self.options.strict_reconfig_check && voters == std::iter::once(id.index).collect() => {
+                Some(REMOVED_ALL_VOTERS)
+            }
             _ if !self.options.strict_reconfig_check => None,
             MemberChange::Add(_) if !learner && !may_add_voter(&views) => Some(NOT_ENOUGH_STARTED),
             // The newcomer counts as unavailable.
@@ -193,6 +199,7 @@ impl EtcdCluster {
             database: Database::default(),
             snapshot_index: 0,
             timeouts_drawn: 0,
+            has_wal: false,
         }));
         // Its peers dial it from now on; until it serves its host refuses them.
         for other in (0..self.members.len() as u8).filter(|&other| other != index) {

@@ -35,5 +35,6 @@ pub(super) fn restored(index: u64, term: u64, chain: u64, database: Database) ->
         database,
         snapshot_index: index,
         timeouts_drawn: 0,
+        has_wal: true,
     }
 }

@@ -128,6 +128,19 @@ fn a_learner_is_in_sync_from_nine_tenths_on() {
     }
 }
 
+/// etcd checks it only with `strict_reconfig_check`; without, raft panics where nobody is left to vote (`confchange.apply`).
+#[test]
+fn the_last_voter_is_not_removed() {
+    for (strict, refused) in
+        [(true, "etcdserver: re-configuration failed due to not enough started members"), (false, "removed all voters")]
+    {
+        let removed = |index| MemberChange::Remove(member(index));
+        let mut scenario = asked(three_zones(), &[(at(60), removed(0)), (at(70), removed(1)), (at(80), removed(2))]);
+        scenario.etcd[CLUSTER].options.strict_reconfig_check = strict;
+        assert_eq!(ends(&scenario, 1), [(60, removed(0), None), (70, removed(1), None), (80, removed(2), Some(refused))]);
+    }
+}
+
 /// Without a leader the member that is asked still checks whether enough are connected (`mayRemoveMember`); what it accepts is proposed
 /// to nobody, and times out. A promotion waits for a leader.
 #[test]

@@ -282,6 +282,27 @@ fn with_both_gone_nobody_takes_over_until_one_is_back() {
     assert!(switch.applied_s - switch.detected_s > 8.0 * 1_024.0 / 20.0, "{switch:?}");
 }
 
+/// A member whose disk is new asks the others who they are before it begins its log, however often its process ran on another disk.
+#[test]
+fn who_is_put_back_as_a_learner_dials_the_leader_itself() {
+    let mut scenario = learner();
+    fault(&mut scenario, 10 * MINUTE, 5 * MINUTE, Fault::ZonePower(ZonePower(ZONE_A)));
+    for seed in 0..5 {
+        let (records, _) = played(scenario.clone(), seed);
+        let after = |is: &dyn Fn(&EtcdRecord) -> bool| {
+            let etcd = |record: &Record| matches!(record, Record::Etcd(record) if is(record));
+            records.iter().find(|(when, record)| *when > at(15 * MINUTE) && etcd(record)).expect("it is put back").0
+        };
+        let started = after(&|record| *record == EtcdRecord::MemberStarted(member(0)));
+        let hears = after(&|record| *record == EtcdRecord::PeerFound { from: member(1), to: member(0) });
+        eprintln!("{seed}: {started:?} {hears:?}");
+        assert!(
+            hears.since(started) < Duration::from_millis(20),
+            "seed {seed}: it starts at {started:?} and hears the leader at {hears:?}"
+        );
+    }
+}
+
 #[test]
 fn a_short_outage_is_waited_for() {
     for backup in [Some(Backup::default()), None] {
