@@ -1,4 +1,4 @@
-//! What the report says of machines and nodes, and of which cluster.
+//! What the report says of machines, nodes and rollouts, and of which cluster.
 
 use serde_json::{Value, json};
 
@@ -74,4 +74,26 @@ fn what_is_still_skewed_names_its_cluster_where_there_are_several() {
     let text = printed("40m", json!([cluster("left"), cluster("right")]), outage);
     let head = "Still skewed after the zone has recovered\ncluster component where remedy\n";
     assert!(text.contains(head) && text.contains("\nleft default/w ") && text.contains("\nright default/w "), "{text}");
+}
+
+#[test]
+fn a_rollout_beyond_its_progress_deadline_is_told_in_the_table_and_in_the_verdict() {
+    let clusters = |deadline: &str| {
+        json!([{
+            "name": "c", "zones": ["za", "zb"],
+            "pools": [{"name": "p", "minimum": 2, "maximum": 2, "machine": {"cpu": 8, "memory": "32GiB"}}],
+            "workloads": [{"name": "web", "kind": "deployment", "replicas": 2, "cpu": 1, "memory": "1GiB", "progress_deadline": deadline,
+                           "revisions": [{"never_ready": true}]}],
+        }])
+    };
+    let rolled = json!({"operations": [{"at": "5m", "roll_component": {"cluster": "c", "component": "web"}}]});
+    let (row, verdict) = (
+        "incomplete after 25 min: exceeded its progress deadline; waits for",
+        "after 25 min, beyond its progress deadline: waits for",
+    );
+    for (deadline, exceeds) in [("10m", true), ("30m", false)] {
+        let text = printed("30m", clusters(deadline), rolled.clone()).replace('\n', " ");
+        assert!(text.contains("incomplete after 25 min"), "{text}");
+        assert_eq!((text.contains(row), text.contains(verdict)), (exceeds, exceeds), "{text}");
+    }
 }
