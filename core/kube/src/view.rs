@@ -15,7 +15,7 @@ use crate::spec::KubeClusterSpec;
 use crate::store::{Node, Pod};
 use zonefall_kernel::time::Time;
 use zonefall_network::Network;
-use zonefall_scenario::ids::{NodeKey, ZoneId};
+use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
 
 /// The objects of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,21 @@ pub struct KubeClusterView {
     pub machines: Vec<MachineView>,
     /// Its pods, the oldest first.
     pub pods: Vec<PodView>,
+    /// Its workloads whose revisions are recorded.
+    pub rollouts: Vec<RolloutView>,
+}
+
+/// How far a workload is rolled out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RolloutView {
+    /// The workload.
+    pub workload: WorkloadId,
+    /// Revision that its pods are to have.
+    pub revision: u32,
+    /// There was another revision before.
+    pub rolled: bool,
+    /// None of its pods is replaced until somebody resumes its rollout.
+    pub paused: bool,
 }
 
 /// A node as the API has it.
@@ -67,6 +82,8 @@ pub struct MachineView {
 pub struct PodView {
     /// Its name.
     pub name: PodName,
+    /// Its workload's revision that it is of.
+    pub revision: u32,
     /// Its node, which may be gone.
     pub node: Option<NodeKey>,
     /// Its process was seen running.
@@ -88,11 +105,18 @@ pub struct PodView {
 impl KubeCluster {
     /// Its objects now.
     pub fn view(&self, spec: &KubeClusterSpec, net: &Network) -> KubeClusterView {
+        let recorded = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update.is_recorded());
         KubeClusterView {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
             machines: self.store().machines.machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
             pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
+            rollouts: recorded.map(|(id, _)| self.of_rollout(id)).collect(),
         }
+    }
+
+    fn of_rollout(&self, workload: WorkloadId) -> RolloutView {
+        let revisions = self.store().revisions(workload);
+        RolloutView { workload, revision: revisions.current(), rolled: !revisions.is_first(), paused: revisions.is_paused() }
     }
 
     fn of_pod(&self, pod: &Pod) -> PodView {
@@ -102,6 +126,7 @@ impl KubeCluster {
         });
         PodView {
             name: pod.name,
+            revision: pod.revision,
             node: pod.node,
             started: pod.started,
             ready: pod.ready,

@@ -4,10 +4,11 @@ use crate::cloud::Failure;
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::ctx::EtcdCtx;
 use crate::etcd::member::MemberState;
-use crate::ids::{EtcdId, FaultId, MemberId, NodeId, VolumeId};
+use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId, VolumeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::Kube;
 use crate::kube::control::ApiServerHold;
+use crate::kube::spec::{Operation, Task};
 use crate::network::{HostId, Network};
 use crate::record::{Record, StopReason};
 use crate::rollout::updates;
@@ -69,6 +70,17 @@ impl Simulation {
             return Err(format!("{} is not in its cluster at that time", self.scenario.member(*member).name));
         }
         Ok(self.inject(fault, lasts))
+    }
+
+    /// An operator asks a cluster for a rollout, its pause or its end now, which nobody has validated.
+    ///
+    /// # Errors
+    /// Why it cannot be asked for, in plain words.
+    pub fn try_roll(&mut self, cluster: KubeClusterId, task: Task) -> Result<(), String> {
+        task.check_rollout(self.scenario.kube.clusters.get(cluster))?;
+        let operation = Operation { at: self.now, cluster, task };
+        self.kube(|kube, ctx| kube.operate(&operation, ctx));
+        Ok(())
     }
 
     /// Mends what a fault broke, before its time; nothing if it has ended.

@@ -7,7 +7,7 @@ use zonefall_core::run::Run;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::Options;
 
-use super::protocol::Intervention;
+use super::protocol::{Intervention, asked};
 
 /// What was done, and when, in order.
 pub type Interventions = Vec<(Time, Intervention)>;
@@ -104,6 +104,7 @@ impl BranchRun {
                     Err(format!("nothing to repair: fault {} is not active at that moment", fault.0))
                 }
             }
+            Intervention::Roll { cluster, task } => world.try_roll(*cluster, *task),
         }
     }
 
@@ -148,5 +149,6 @@ fn describe_intervention(intervention: &Intervention, world: &zonefall_core::sim
             let active = world.active_faults().iter().find(|active| active.id == *fault);
             active.map_or_else(String::new, |active| active.fault.kind().ended(scenario))
         }
+        Intervention::Roll { cluster, task } => asked(*cluster, *task, scenario),
     }
 }

@@ -8,10 +8,11 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use zonefall_core::ids::FaultId;
+use zonefall_core::ids::{FaultId, KubeClusterId};
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::{CloseUp, Report};
-use zonefall_core::scenario::Fault;
+use zonefall_core::scenario::kube::Task;
+use zonefall_core::scenario::{Fault, Scenario};
 use zonefall_core::sim::view::SimulationView;
 
 /// What the program is made of: page and worker must be the same. (A host that is being updated may serve one of each.)
@@ -130,6 +131,33 @@ pub enum Intervention {
         /// Fault that is repaired.
         fault: FaultId,
     },
+    /// Rolls a workload out or back, or pauses or resumes its rollout.
+    Roll {
+        /// The cluster it runs in.
+        cluster: KubeClusterId,
+        /// What an operator asks for.
+        task: Task,
+    },
+}
+
+impl Intervention {
+    /// Whether a scenario has what it names.
+    ///
+    /// # Errors
+    /// What it has not, in plain words.
+    pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        match self {
+            Self::Inject { fault, .. } => fault.check(scenario),
+            Self::Repair { .. } => Ok(()),
+            Self::Roll { cluster, task } => task.check_rollout(scenario.kube.clusters.get(*cluster)),
+        }
+    }
+}
+
+/// What an operator asks a cluster for, in plain words: `an operator restarts the pods of db`.
+pub fn asked(cluster: KubeClusterId, task: Task, scenario: &Scenario) -> String {
+    let spec = &scenario.kube.clusters[cluster];
+    format!("an operator {}", task.describe(spec, scenario))
 }
 
 /// From worker to page.

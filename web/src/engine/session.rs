@@ -174,9 +174,7 @@ impl Session {
         if at >= Time::ZERO + scenario.duration {
             return Err("an intervention must be before the end of the run".to_owned());
         }
-        if let Intervention::Inject { fault, .. } = &intervention {
-            fault.check(scenario)?;
-        }
+        intervention.check(scenario)?;
         let parent = self.branches.get(&parent).ok_or("its parent branch does not exist")?;
         let head = parent.nearest(at).ok_or("its parent branch was aborted")?.clone();
         let mut interventions: Vec<_> = parent.interventions.iter().filter(|(when, _)| *when <= at).cloned().collect();

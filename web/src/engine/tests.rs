@@ -1,6 +1,7 @@
 //! The session without a browser: what it tells is what the command line would have found.
 
 mod close_up;
+mod rolls;
 
 use std::cell::Cell;
 use std::sync::Arc;

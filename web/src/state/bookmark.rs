@@ -252,11 +252,7 @@ fn branches(bookmark: &Bookmark, scenario: &Scenario) -> (TiVec<BranchId, Branch
     for fork in &bookmark.branches {
         let (id, at) = (all.next_key(), Time::from_nanos(fork.at_ns));
         let parent = BranchId(fork.parent);
-        let fits = match &fork.intervention {
-            Intervention::Inject { fault, .. } => fault.check(scenario).is_ok(),
-            Intervention::Repair { .. } => true,
-        };
-        if !fits || parent >= id || at >= end || all.len() >= MOST {
+        if fork.intervention.check(scenario).is_err() || parent >= id || at >= end || all.len() >= MOST {
             // Those after it may have left it.
             return (all, false);
         }

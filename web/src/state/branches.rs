@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use zonefall_core::ids::KubeClusterId;
 use zonefall_core::kernel::time::{Duration, Time};
 use zonefall_core::report::Report;
+use zonefall_core::scenario::kube::Task;
+use zonefall_core::scenario::kube::gardener::Hosted;
 use zonefall_core::scenario::units::Span;
 use zonefall_core::scenario::{Fault, Scenario};
 
 use super::playback::moment;
 use super::{Branch, DocumentAction, Effect, PlaybackCommand, State, Tone};
-use crate::engine::protocol::{BranchId, Intervention, WorkerRequest};
+use crate::engine::protocol::{BranchId, Intervention, WorkerRequest, asked};
 
 /// Name of branch 0.
 pub(super) const ORIGINAL: &str = "Original";
@@ -83,6 +86,7 @@ impl State {
         let scenario = self.scenario.as_ref().ok_or("No simulation is running yet.")?;
         match intervention {
             Intervention::Inject { fault, lasts } => Ok(fault.kind().began_for(scenario, *lasts)),
+            Intervention::Roll { cluster, task } => Ok(asked(*cluster, *task, scenario)),
             Intervention::Repair { fault } => {
                 let active = self.view.iter().flat_map(|view| &view.faults).find(|active| active.id == *fault);
                 active.map(|active| active.fault.kind().ended(scenario)).ok_or_else(|| "This fault has already ended.".to_owned())
@@ -144,13 +148,13 @@ impl State {
         done
     }
 
-    /// Puts what was done on the shown branch into the scenario, as faults: a repair ends the fault it repairs.
+    /// Puts what was done on the shown branch into the scenario, as faults and operations: a repair ends the fault it repairs.
     pub(super) fn write_faults(&mut self, effects: &mut Vec<Effect>) {
         match self.with_faults() {
             Ok(document) => {
                 self.edit(DocumentAction::Set(Vec::new(), Some(document)), effects);
                 let (tone, text) = if self.document.problems.is_empty() {
-                    (Tone::Info, "What was done on this branch is in the scenario now, as faults.")
+                    (Tone::Info, "What was done on this branch is in the scenario now, as faults and operations.")
                 } else {
                     (Tone::Error, "A scenario cannot have all that was done on this branch: the errors are marked in it.")
                 };
@@ -168,12 +172,12 @@ impl State {
             return Err("The scenario has errors: fix them first.".to_owned());
         }
         let mut document = (*self.document.value).clone();
-        let list = document.as_object_mut().map(|fields| fields.entry("faults").or_insert_with(|| Value::Array(Vec::new())));
-        let Some(Value::Array(faults)) = list else { return Err("The scenario has no list of faults.".to_owned()) };
+        let faults = list(&mut document, "faults")?;
         // A fault of the file that stands for several, one for each volume, ends as a whole: none of them is found.
         let is_plain = scenario.faults.len() == faults.len();
         let mut began: Vec<Option<Time>> = scenario.faults.iter().filter(|_| is_plain).map(|planned| Some(planned.at)).collect();
         began.resize(faults.len(), None);
+        let mut asked_for = Vec::new();
         for (at, intervention) in self.done_on(branch) {
             match intervention {
                 Intervention::Inject { fault, lasts } => {
@@ -193,7 +197,11 @@ impl State {
                         file.ok_or_else(|| format!("This repair cannot be written into the scenario: {}.", repaired.what))?;
                     file.insert("for".to_owned(), Value::from(Span(at.since(from)).to_string()));
                 }
+                Intervention::Roll { cluster, task } => asked_for.extend(written_task(scenario, at, cluster, task)),
             }
+        }
+        if !asked_for.is_empty() {
+            list(&mut document, "operations")?.append(&mut asked_for);
         }
         Ok(document)
     }
@@ -260,6 +268,34 @@ impl State {
         self.playback.playing = false;
         self.playback.go(to.unwrap_or(if forward { now } else { Time::ZERO }));
     }
+}
+
+/// A list of a scenario file, made if it is not there.
+fn list<'a>(document: &'a mut Value, name: &str) -> Result<&'a mut Vec<Value>, String> {
+    let list = document.as_object_mut().map(|fields| fields.entry(name).or_insert_with(|| Value::Array(Vec::new())));
+    list.and_then(Value::as_array_mut).ok_or_else(|| format!("The scenario has no list of {name}."))
+}
+
+/// A rollout as a scenario file asks for it.
+fn written_task(scenario: &Scenario, at: Time, cluster: KubeClusterId, task: Task) -> Option<Value> {
+    let kind = match task {
+        Task::RollComponent(_) => "roll_component",
+        Task::RollBackComponent(_) => "roll_back_component",
+        Task::PauseRollout(_) => "pause_rollout",
+        Task::ResumeRollout(_) => "resume_rollout",
+        _ => return None,
+    };
+    let id = task.rolls()?;
+    let (spec, kube) = (&scenario.kube.clusters[cluster], &scenario.kube);
+    let hosts = |hosted: &Hosted| kube.seeds[hosted.seed].cluster == cluster && hosted.workloads.contains(&id);
+    let shoot = kube.shoots.iter().find(|shoot| shoot.places().any(hosts));
+    let seed = kube.seeds.iter().find(|seed| seed.cluster == cluster);
+    let (owner, name) = match (shoot, seed) {
+        (Some(shoot), _) => ("shoot", &shoot.name),
+        (None, Some(seed)) => ("seed", &seed.name),
+        (None, None) => ("cluster", &spec.name),
+    };
+    Some(json!({"at": Span(at.since(Time::ZERO)).to_string(), kind: {owner: name, "component": spec.workloads[id].name}}))
 }
 
 /// A fault as a scenario file says it.

@@ -248,7 +248,7 @@ fn Branches(props: &BranchesProps) -> Html {
     let entries = vec![
         entry("Rename", "branch-rename", rename),
         entry("Delete", "branch-delete", act(Action::DeleteBranch)),
-        entry("Write into the scenario as faults", "branch-write", act(Action::WriteFaults)),
+        entry("Write into the scenario", "branch-write", act(Action::WriteFaults)),
     ];
     let name = props.branches.iter().find(|(id, _)| *id == props.shown).map(|(_, name)| name.clone()).unwrap_or_default();
     let (forked, several) = (props.shown != BranchId(0), props.branches.len() > 1);

@@ -86,7 +86,7 @@ pub fn Page(props: &PageProps) -> Html {
                 <Inspector scenario={scenario.clone()} view={view.clone()} report={report.clone()} selection={state.selection} dispatch={dispatch.clone()} />
             }) }
             <Timeline report={report.clone()} cluster={name} {end} {progress} {at} {playing} arrived={state.has_arrived()} {speed} {range} {narrow} {on_range} {on_zoom} dispatch={dispatch.clone()} />
-            <Tabs {scenario} view={view.filter(|_| state.ui.tab == Tab::Access)} tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} {contents} {dark}
+            <Tabs {scenario} view={view.filter(|_| matches!(state.ui.tab, Tab::Access | Tab::Rollouts))} tab={state.ui.tab} tall={state.ui.tall} {report} {close_up} {clusters} {cluster} {on_cluster} filter={state.ui.filter.clone()} kinds={state.ui.kinds.clone()} {at} {range} on_range={on_tab_range} {contents} {dark}
                 tables={state.ui.tables} provider={state.ui.provider.clone()} dispatch={dispatch.clone()} />
             if state.ui.help { <Help dispatch={dispatch.clone()} /> }
             if state.ui.new_topology { <NewTopology dispatch={dispatch.clone()} /> }

@@ -26,6 +26,11 @@ pub struct Update {
 }
 
 impl Update {
+    /// Whether revisions of the workload are recorded.
+    pub fn is_recorded(&self) -> bool {
+        *self != Self::default()
+    }
+
     /// What is wrong with a revision, by its number; nothing with number 0, and those beyond the list.
     pub fn revision(&self, number: u32) -> RevisionSpec {
         let place = (number as usize).checked_sub(1);

@@ -34,6 +34,27 @@ pub(super) const REPLACED: Kinds = (|kind| kind != Kind::DaemonSet, "a Deploymen
 /// Those whose rollouts can be paused.
 pub(super) const PAUSED: Kinds = (|kind| kind == Kind::Deployment, "a Deployment");
 
+impl Task {
+    /// Whether an operator may ask for it while a run goes on: it must roll out, roll back, pause or resume a workload whose revisions are
+    /// recorded.
+    ///
+    /// # Errors
+    /// Why not, in plain words.
+    pub fn check_rollout(self, cluster: Option<&KubeClusterSpec>) -> Result<(), String> {
+        let workloads = &cluster.ok_or("its cluster is not there")?.workloads;
+        let id = self.rolls().ok_or("only rollouts can be asked for while a run goes on")?;
+        let workload = workloads.get(id).ok_or("its workload is not there")?;
+        let (is_meant, expected) = if matches!(self, Self::PauseRollout(_) | Self::ResumeRollout(_)) { PAUSED } else { REPLACED };
+        if !is_meant(workload.kind) {
+            return Err(format!("{} is not {expected}", workload.name));
+        }
+        if !workload.update.is_recorded() {
+            return Err(format!("no revisions of {} are recorded", workload.name));
+        }
+        Ok(())
+    }
+}
+
 /// What is asked for of a component in each cluster that may host it by then. (A shoot that no seed takes has none.)
 pub(super) fn tasks(
     of: &RawOwner,

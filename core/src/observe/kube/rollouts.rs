@@ -1,6 +1,6 @@
 //! Rollouts of workloads: who deleted which pods, who ran a bad revision and for how long, and how many zones were without a pod at once.
 //!
-//! Followed are workloads whose [`Update`] is not the usual one: records of their pods name the revision.
+//! Followed are workloads whose [`Update`](crate::kube::spec::update::Update) is not the usual one: records of their pods name the revision.
 
 mod quorum;
 mod row;
@@ -15,7 +15,7 @@ use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{NodeName, PodName};
 use crate::kube::record::{KubeRecord, NodeFact, PodFact};
-use crate::kube::spec::update::{PROGRESS_DEADLINE, Update};
+use crate::kube::spec::update::PROGRESS_DEADLINE;
 use crate::kube::spec::{Kind, KubeClusterSpec, Task};
 use crate::report::RolloutReport;
 use crate::rollout::record::RolloutRecord;
@@ -50,7 +50,7 @@ impl Rollouts {
     /// Nothing was rolled out yet.
     pub fn new(scenario: &Arc<Scenario>) -> Self {
         let of_cluster = |(cluster, spec): (KubeClusterId, &KubeClusterSpec)| {
-            let followed = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update != Update::default());
+            let followed = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update.is_recorded());
             followed.map(|(id, workload)| ((cluster, id), Workload::new(workload))).collect::<Vec<_>>()
         };
         let workloads = scenario.kube.clusters.iter_enumerated().flat_map(of_cluster).collect();

@@ -69,7 +69,7 @@ fn branches_are_renamed_written_into_the_scenario_and_deleted() {
         let before = see_kept(page, "two zones dark");
         page.click("branch-menu");
         page.click("branch-write");
-        page.see("notice", "as faults");
+        page.see("notice", "as faults and operations");
         see_branch(page, "Original");
         see_done(page);
         page.see("verdict", "Quorum was lost");

@@ -245,3 +245,29 @@ fn what_was_done_is_written_into_the_scenario_as_faults() {
     script.state.apply(Action::WriteFaults);
     assert_eq!(script.state.document.value["faults"][0]["for"], "30s", "{:?}", script.state.notice);
 }
+
+#[test]
+fn a_rollout_is_written_into_the_scenario_as_an_operation() {
+    use crate::engine::protocol::Intervention;
+    use zonefall_core::ids::KubeClusterId;
+    use zonefall_core::scenario::kube::Task;
+
+    let text = zonefall_core::scenario::bundled().iter().find(|bundled| bundled.name == "rollback-order").unwrap().json;
+    let mut script = Script::new(Start { reduced_motion: true, ..Start::default() });
+    script.state.apply(Action::Document(DocumentAction::Open(text.to_owned())));
+    script.check(&[
+        ("pause", "Original, 0s, paused 1x"),
+        ("done", "Original, 0s, paused 1x"),
+        ("seek 2m", "Original, 2m 0s, paused 1x"),
+    ]);
+    let workloads = &script.state.scenario.as_ref().unwrap().kube.clusters[KubeClusterId(0)].workloads;
+    let id = workloads.iter_enumerated().find(|(_, workload)| workload.name == "code").unwrap().0;
+    let task = Task::RollComponent(id);
+    script.state.apply(Action::Intervene(Intervention::Roll { cluster: KubeClusterId(0), task }));
+    assert_eq!(script.state.branch().unwrap().name, "an operator restarts the pods of code at 2m 0s");
+    script.state.apply(Action::WriteFaults);
+    let operations = script.state.document.value["operations"].as_array().unwrap();
+    let expected = serde_json::json!({"at": "2m", "roll_component": {"cluster": "cells", "component": "code"}});
+    assert_eq!(operations.last(), Some(&expected));
+    assert_eq!(script.state.document.problems, []);
+}

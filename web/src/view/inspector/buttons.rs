@@ -141,7 +141,7 @@ fn with_amount(offer: &Offer, amount: Amount, text: &str, scenario: &Scenario) -
         Intervention::Inject { fault, lasts } => {
             Ok(Intervention::Inject { fault: amount.put_into(fault, text, scenario)?, lasts: *lasts })
         }
-        repair @ Intervention::Repair { .. } => Ok(repair.clone()),
+        other => Ok(other.clone()),
     }
 }
 
@@ -150,8 +150,8 @@ fn lasting(intervention: Intervention, long: &Result<Option<Duration>, String>) 
     match (intervention, long) {
         (kill @ Intervention::Inject { lasts: Some(_), .. }, _) => Ok(kill),
         (Intervention::Inject { fault, .. }, Ok(lasts)) => Ok(Intervention::Inject { fault, lasts: *lasts }),
-        (repair @ Intervention::Repair { .. }, _) => Ok(repair),
         (Intervention::Inject { .. }, Err(_)) => Err(()),
+        (other, _) => Ok(other),
     }
 }
 

@@ -34,7 +34,7 @@ impl Offer {
     pub fn amount(&self) -> Option<Amount> {
         match &self.intervention {
             Intervention::Inject { fault, .. } => fault.kind().amount(),
-            Intervention::Repair { .. } => None,
+            Intervention::Repair { .. } | Intervention::Roll { .. } => None,
         }
     }
 }

@@ -11,6 +11,7 @@ mod matrix;
 mod node_groups;
 mod recovery;
 mod report;
+mod rollout_grid;
 mod rollouts;
 
 use std::collections::BTreeSet;
@@ -19,8 +20,6 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CloseUp, Report, StoryKind};
 use zonefall_core::scenario::Scenario;
-use zonefall_core::scenario::kube::Workload;
-use zonefall_core::scenario::kube::update::Update;
 use zonefall_core::sim::view::SimulationView;
 
 use super::icon::{Icon, icon};
@@ -70,8 +69,7 @@ impl Contents {
     /// What a scenario has.
     pub fn of(scenario: &Scenario) -> Self {
         let clusters = &scenario.kube.clusters;
-        let is_followed = |workload: &Workload| workload.update != Update::default();
-        let rollouts = clusters.iter().any(|cluster| cluster.workloads.iter().any(is_followed));
+        let rollouts = clusters.iter().any(|cluster| cluster.workloads.iter().any(|workload| workload.update.is_recorded()));
         let node_groups = clusters
             .iter()
             .any(|cluster| cluster.controllers.cluster_autoscaler.is_some() && !cluster.machine_deployments.is_empty());
@@ -151,7 +149,10 @@ pub fn Tabs(props: &TabsProps) -> Html {
                     html! { <Events report={report.clone()} {current} {filter} {kinds} {dispatch} /> }
                 }
                 Tab::Recovery => html! { <Recovery {report} {at} {range} {on_range} {tables} {dispatch} /> },
-                Tab::Rollouts => html! { <Rollouts {report} {at} {range} {tables} {dispatch} /> },
+                Tab::Rollouts => {
+                    let (scenario, view) = (props.scenario.clone(), props.view.clone());
+                    html! { <Rollouts {scenario} {view} {report} {at} {range} {tables} {dispatch} /> }
+                }
                 Tab::NodeGroups => html! { <NodeGroups {report} {at} {range} {tables} {dispatch} /> },
                 Tab::Access => match props.scenario.clone() {
                     Some(scenario) => {

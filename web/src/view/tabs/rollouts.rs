@@ -1,17 +1,24 @@
-//! How workloads were rolled out: what each rollout came to, its batches by zone on the run's axis, and who deleted which pods.
+//! How workloads were rolled out: what each rollout came to, its pods at the playhead, its batches by zone on the run's axis, and who deleted
+//! which pods.
 
 use yew::prelude::*;
+use zonefall_core::ids::{KubeClusterId, WorkloadId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport, StoreLossReport};
+use zonefall_core::scenario::Scenario;
+use zonefall_core::sim::view::SimulationView;
 
 use super::bars::{Bars, HEAD};
 use super::list::{List, and_more, beside, entry};
+use super::rollout_grid::Grid;
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
 use crate::view::same::Same;
 use crate::view::timeline::axis::{Axis, Range};
 
+/// Workloads that are shown before any is rolled out.
+const MOST_WORKLOADS: usize = 8;
 /// Rollouts that are listed.
 const MOST_ROLLOUTS: usize = 200;
 /// Batches of a rollout that are listed.
@@ -25,6 +32,9 @@ const BAR: f64 = 16.0;
 /// What is shown.
 #[derive(Clone, PartialEq, Properties)]
 pub(crate) struct RolloutsProps {
+    pub scenario: Option<Same<Scenario>>,
+    /// The world at the playhead.
+    pub view: Option<Same<SimulationView>>,
     pub report: Same<Report>,
     pub at: Time,
     pub range: Range,
@@ -42,10 +52,12 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
         return html! {
             <div class="waits" tabindex="0" role="region" aria-label="Rollouts">
                 <p class="quiet nothing">{ "No workload was rolled out yet." }</p>
+                { for recorded(props).into_iter().take(MOST_WORKLOADS).map(|((_, name), grid)| html! { <><h3>{ name }</h3>{ grid }</> }) }
                 { losses(props) }
             </div>
         };
     };
+    let now = recorded(props).into_iter().find(|((cluster, workload), _)| *cluster == of.cluster && *workload == of.workload);
     let row = |(place, of): (usize, &RolloutReport)| {
         let set = chosen.setter();
         let exposed = if of.exposed_pods > 0 {
@@ -71,6 +83,7 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
     let lanes = zones(of).len() + usize::from(!of.quorum_lost.is_empty());
     let details = html! {
         <>
+            { for now.map(|(_, grid)| grid) }
             <p>{ sum(of) }</p>
             if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
             { batches(of, props) }
@@ -78,6 +91,19 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
         </>
     };
     beside(list, format!("Batches of {}", name(of)), "rollout", details)
+}
+
+/// The workloads whose revisions are recorded, by the names of cluster and workload: how each stands at the playhead.
+fn recorded(props: &RolloutsProps) -> Vec<((String, String), Html)> {
+    let (Some(scenario), Some(view)) = (&props.scenario, &props.view) else { return Vec::new() };
+    let all = view.clusters.iter_enumerated().flat_map(|(id, cluster)| cluster.rollouts.iter().map(move |of| (id, of.workload)));
+    let grid = |(cluster, workload): (KubeClusterId, WorkloadId)| {
+        let spec = &scenario.kube.clusters[cluster];
+        let (scenario, view, dispatch) = (scenario.clone(), view.clone(), props.dispatch.clone());
+        let names = (spec.name.clone(), spec.workloads[workload].name.clone());
+        (names, html! { <Grid {scenario} {view} {cluster} {workload} {dispatch} /> })
+    };
+    all.map(grid).collect()
 }
 
 /// `db to revision 1`, `db back to revision 0`.
