@@ -23,7 +23,7 @@ use crate::rule::budget::Status;
 use crate::rule::labels::Symbol;
 use crate::spec::{KubeClusterSpec, NodeSpec, Workload};
 pub use admission::EvictionWebhook;
-pub use budgets::BudgetId;
+pub use budgets::{BudgetId, BudgetKey, BudgetView};
 pub use machines::MachineTables;
 pub use nodes::{CORDONED, Node, TO_BE_DELETED};
 pub use pods::Pod;

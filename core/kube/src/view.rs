@@ -12,7 +12,7 @@ use crate::reasons::Reasons;
 use crate::record::{Loss, Ready, Reason};
 use crate::rule::taints::Taint;
 use crate::spec::KubeClusterSpec;
-use crate::store::{Node, Pod};
+use crate::store::{BudgetId, BudgetKey, BudgetView, Node, Pod};
 use zonefall_kernel::time::Time;
 use zonefall_network::Network;
 use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
@@ -28,6 +28,8 @@ pub struct KubeClusterView {
     pub pods: Vec<PodView>,
     /// Its workloads whose revisions are recorded.
     pub rollouts: Vec<RolloutView>,
+    /// Its budgets of evictions; of those that workloads bring along, the ones of `rollouts`.
+    pub budgets: Vec<BudgetView>,
 }
 
 /// How far a workload is rolled out.
@@ -105,18 +107,28 @@ pub struct PodView {
 impl KubeCluster {
     /// Its objects now.
     pub fn view(&self, spec: &KubeClusterSpec, net: &Network) -> KubeClusterView {
-        let recorded = spec.workloads.iter_enumerated().filter(|(_, workload)| workload.update.is_recorded());
+        let workloads = spec.workloads.iter_enumerated();
+        let recorded = workloads.filter(|(_, workload)| workload.update.is_recorded()).map(|(id, _)| id);
         KubeClusterView {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
             machines: self.store().machines.machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
             pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
-            rollouts: recorded.map(|(id, _)| self.of_rollout(id)).collect(),
+            rollouts: recorded.clone().map(|id| self.of_rollout(id)).collect(),
+            budgets: self.of_budgets(recorded, spec),
         }
     }
 
     fn of_rollout(&self, workload: WorkloadId) -> RolloutView {
         let revisions = self.store().revisions(workload);
         RolloutView { workload, revision: revisions.current(), rolled: !revisions.is_first(), paused: revisions.is_paused() }
+    }
+
+    fn of_budgets(&self, recorded: impl Iterator<Item = WorkloadId>, spec: &KubeClusterSpec) -> Vec<BudgetView> {
+        let store = self.store();
+        let own = recorded.map(|id| (BudgetKey::Own(id), BudgetId::Workload(id)));
+        let named = (0..spec.budgets.len() as u32).map(|k| (BudgetKey::Named(k), BudgetId::Named(k)));
+        let status = |(budget, id)| Some(BudgetView { budget, allowed: store.budget(id)?.allowed.into() });
+        own.chain(named).filter_map(status).chain(store.webhooks.iter().flat_map(|webhook| webhook.allows())).collect()
     }
 
     fn of_pod(&self, pod: &Pod) -> PodView {

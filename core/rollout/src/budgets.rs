@@ -15,7 +15,7 @@ use zonefall_kube::name::{PodName, PodTag};
 use zonefall_kube::rule::budget::Health;
 use zonefall_kube::spec::zone_aware::{ZoneBudget, ZoneBudgetAdmission};
 use zonefall_kube::spec::{Component, KubeClusterSpec};
-use zonefall_kube::store::{Change, EvictionWebhook, Store};
+use zonefall_kube::store::{BudgetKey, BudgetView, Change, EvictionWebhook, Store};
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::{PodId, WorkloadId};
 
@@ -139,6 +139,13 @@ impl EvictionWebhook for Webhook {
         // Of several the program asks the first, which records what it admits.
         strict.into_iter().all(|k| self.admits_strictly(k, pod, store, ctx))
             && code.first().is_none_or(|k| self.admits(*k, pod, store, ctx))
+    }
+
+    fn allows(&self) -> Vec<BudgetView> {
+        let all = (0u32..).zip(&self.budgets);
+        let zones = all.flat_map(|(k, budget)| budget.status.zones.iter().map(move |(place, zone)| (k, *place, zone.allowed)));
+        let row = |(k, place, allowed)| BudgetView { budget: BudgetKey::Zone(k, self.zones.zone(place)), allowed };
+        zones.map(row).collect()
     }
 
     fn boxed(&self) -> Box<dyn EvictionWebhook> {

@@ -51,9 +51,21 @@ pub struct RolloutReport {
     pub slow_s: f64,
     /// When a Deployment had made no progress for its `progress_deadline`, in seconds; null: it always made some in time.
     pub deadline_exceeded_s: Option<f64>,
+    /// Times in which the alarm of its ZoneAwareUpdate paused it, in order.
+    #[serde(default)]
+    pub paused_by_alarm: Vec<PauseReport>,
     /// Times without quorum of a replicated store, in order, until `duration_s` is over, or with a bad revision until the next rollout: no
     /// majority of the wanted pods served and replicated with each other.
     pub quorum_lost: Vec<QuorumLossReport>,
+}
+
+/// A time in which an alarm paused a rollout.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseReport {
+    /// Its start, in seconds.
+    pub from_s: f64,
+    /// How long it lasted, in seconds; if it did not end, until the next rollout began or the run ended.
+    pub duration_s: f64,
 }
 
 /// A time in which a replicated store had no quorum, whether it was rolled out then or not.

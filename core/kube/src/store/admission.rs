@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use super::Store;
+use super::{BudgetView, Store};
 use crate::ctx::ClusterCtx;
 use zonefall_scenario::ids::PodId;
 
@@ -11,6 +11,9 @@ use zonefall_scenario::ids::PodId;
 pub trait EvictionWebhook: Any + Debug + Send + Sync {
     /// Whether a pod may be evicted, as far as this webhook goes.
     fn admit(&mut self, pod: PodId, store: &Store, ctx: &mut ClusterCtx<'_>) -> bool;
+
+    /// What its budgets allow.
+    fn allows(&self) -> Vec<BudgetView>;
 
     /// A copy, for a keyframe or a fork.
     fn boxed(&self) -> Box<dyn EvictionWebhook>;

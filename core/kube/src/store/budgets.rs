@@ -2,7 +2,8 @@
 
 use super::{Change, Store};
 use crate::rule::budget::Status;
-use zonefall_scenario::ids::WorkloadId;
+use serde::{Deserialize, Serialize};
+use zonefall_scenario::ids::{WorkloadId, ZoneId};
 
 /// A `PodDisruptionBudget` of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +12,27 @@ pub enum BudgetId {
     Workload(WorkloadId),
     /// By its place among [`crate::spec::KubeClusterSpec::budgets`].
     Named(u32),
+}
+
+/// What a budget allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetView {
+    /// Which budget.
+    pub budget: BudgetKey,
+    /// Evictions that its status allows.
+    pub allowed: i64,
+}
+
+/// A budget of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BudgetKey {
+    /// The `PodDisruptionBudget` that a workload brings along.
+    Own(WorkloadId),
+    /// By its place among [`crate::spec::KubeClusterSpec::budgets`].
+    Named(u32),
+    /// By its place among the `ZoneDisruptionBudget`s ([`ZoneAware::budgets`](zonefall_scenario::kube::zone_aware::ZoneAware::budgets)):
+    /// what it allows in a zone.
+    Zone(u32, ZoneId),
 }
 
 impl BudgetId {

@@ -19,6 +19,7 @@ use crate::kube::spec::update::PROGRESS_DEADLINE;
 use crate::kube::spec::{Kind, KubeClusterSpec, Task};
 use crate::report::RolloutReport;
 use crate::rollout::record::RolloutRecord;
+use crate::rollout::rule::zone_aware_update::Verdict;
 use crate::rollout::service::Met;
 use crate::scenario::{Scenario, text};
 use row::Row;
@@ -96,6 +97,9 @@ impl Rollouts {
                 let workload = self.scenario.kube.clusters[cluster].zone_aware.updates[usize::from(update)].workload;
                 let Some(workload) = self.workloads.get_mut(&(cluster, workload)) else { return };
                 (workload.verdict, workload.seen) = (Some(verdict), true);
+                if let Some(row) = workload.row {
+                    self.rows[row].is_paused(at, verdict == Verdict::Paused);
+                }
             }
         }
     }
@@ -159,6 +163,8 @@ impl Rollouts {
         }
         let workload = self.workload(cluster, id);
         workload.seen = false;
+        // Who is paused stays so until it looks again.
+        let pauses = if workload.verdict == Some(Verdict::Paused) { vec![(at, None)] } else { Vec::new() };
         if let Some(row) = workload.row.replace(next) {
             self.rows[row].waits_for = waits_for;
             self.rows[row].ended.get_or_insert(at);
@@ -185,6 +191,7 @@ impl Rollouts {
             met: Met::default(),
             progressed: at,
             deadline_exceeded: None,
+            pauses,
         });
         for (name, _) in again {
             self.ran(cluster, name, revision, Duration::ZERO);

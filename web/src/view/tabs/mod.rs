@@ -20,6 +20,7 @@ use yew::prelude::*;
 use zonefall_core::kernel::time::Time;
 use zonefall_core::report::{CloseUp, Report, StoryKind};
 use zonefall_core::scenario::Scenario;
+use zonefall_core::scenario::kube::KubeClusterSpec;
 use zonefall_core::sim::view::SimulationView;
 
 use super::icon::{Icon, icon};
@@ -57,7 +58,7 @@ pub const TABS: [(Tab, &str, &str); 10] = [
 pub struct Contents {
     /// Kubernetes clusters.
     pub kube: bool,
-    /// Workloads whose rollouts the report follows.
+    /// Workloads whose rollouts the report follows, or budgets of evictions.
     pub rollouts: bool,
     /// Clusters whose autoscaler has options.
     pub node_groups: bool,
@@ -69,7 +70,11 @@ impl Contents {
     /// What a scenario has.
     pub fn of(scenario: &Scenario) -> Self {
         let clusters = &scenario.kube.clusters;
-        let rollouts = clusters.iter().any(|cluster| cluster.workloads.iter().any(|workload| workload.update.is_recorded()));
+        let is_followed = |cluster: &KubeClusterSpec| {
+            let has_budgets = !cluster.budgets.is_empty() || !cluster.zone_aware.budgets.is_empty();
+            has_budgets || cluster.workloads.iter().any(|workload| workload.update.is_recorded())
+        };
+        let rollouts = clusters.iter().any(is_followed);
         let node_groups = clusters
             .iter()
             .any(|cluster| cluster.controllers.cluster_autoscaler.is_some() && !cluster.machine_deployments.is_empty());

@@ -1,5 +1,5 @@
 //! The pods of a workload at the playhead, by zone and in their order: which revision each has, and how it stands; and what an operator may
-//! ask for then: to roll the workload out or back, to pause its rollout or to resume it.
+//! ask for then: to roll the workload out or back, to pause its rollout or to resume it. And what budgets of evictions allow then.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use zonefall_core::ids::{KubeClusterId, WorkloadId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::name::PodTag;
 use zonefall_core::kube::spec::{Kind, Workload};
+use zonefall_core::kube::store::{BudgetKey, BudgetView};
 use zonefall_core::kube::view::RolloutView;
 use zonefall_core::scenario::Scenario;
 use zonefall_core::scenario::kube::Task;
@@ -23,6 +24,8 @@ use crate::view::same::Same;
 
 /// Pods of a zone that are shown.
 const MOST_PODS: usize = 200;
+/// Budgets that are listed.
+const MOST_BUDGETS: usize = 100;
 /// The zone of pods without a node.
 const NO_NODE: &str = "no node";
 
@@ -154,6 +157,43 @@ fn sum(spec: &Workload, of: RolloutView, zones: &BTreeMap<String, Vec<Cell>>) ->
     format!("{} {noun}: {}; {}. {wanted}", count(pods), revisions.join(", "), marks.join(", "))
 }
 
+/// The budgets of all clusters, and what each allows at the playhead.
+pub(super) fn budgets(scenario: &Scenario, view: &SimulationView) -> Html {
+    let rows: Vec<_> =
+        view.clusters.iter_enumerated().flat_map(|(id, cluster)| budget_rows(scenario, id, &cluster.budgets)).collect();
+    if rows.is_empty() {
+        return Html::default();
+    }
+    let row = |(name, allows): (String, String)| html! { <tr><td>{ name }</td><td>{ allows }</td></tr> };
+    html! {
+        <table data-testid="budgets-now">
+            <caption>{ format!("Budgets at {}", clock(view.at, 0)) }</caption>
+            <thead><tr><th scope="col">{ "Budget" }</th><th scope="col">{ "Evictions that it allows" }</th></tr></thead>
+            <tbody>{ for rows.into_iter().take(MOST_BUDGETS).map(row) }</tbody>
+        </table>
+    }
+}
+
+/// A budget's name, and `2`, or `0 in za, 2 in zb`.
+fn budget_rows(scenario: &Scenario, cluster: KubeClusterId, budgets: &[BudgetView]) -> Vec<(String, String)> {
+    let spec = &scenario.kube.clusters[cluster];
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for BudgetView { budget, allowed } in budgets {
+        let (name, allows) = match *budget {
+            BudgetKey::Own(workload) => (spec.workloads[workload].name.clone(), allowed.to_string()),
+            BudgetKey::Named(k) => (spec.budgets[k as usize].name.clone(), allowed.to_string()),
+            BudgetKey::Zone(k, zone) => {
+                (spec.zone_aware.budgets[k as usize].name.clone(), format!("{allowed} in {}", scenario.zones[zone].name))
+            }
+        };
+        match rows.last_mut().filter(|(last, _)| *last == name && matches!(budget, BudgetKey::Zone(..))) {
+            Some((_, zones)) => *zones += &format!(", {allows}"),
+            None => rows.push((name, allows)),
+        }
+    }
+    rows
+}
+
 /// What an operator may ask for at the playhead.
 fn buttons(spec: &Workload, of: RolloutView, cluster: KubeClusterId, at: Time, dispatch: &Callback<Action>) -> Html {
     let button = |label: &'static str, testid: &'static str, task: Task| {
@@ -172,5 +212,66 @@ fn buttons(spec: &Workload, of: RolloutView, cluster: KubeClusterId, at: Time, d
             if spec.kind == Kind::Deployment { { button(label, testid, pause) } }
             if of.rolled { { button("Roll back", "roll-back", Task::RollBackComponent(of.workload)) } }
         </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zonefall_core::kernel::time::Duration;
+    use zonefall_core::run::Run;
+    use zonefall_core::scenario::bundled;
+    use zonefall_core::sim::Options;
+
+    use super::*;
+
+    const CLUSTER: KubeClusterId = KubeClusterId(0);
+
+    /// A workload of a bundled scenario at a moment.
+    fn at(name: &str, workload: &str, s: u64) -> (Arc<Scenario>, SimulationView, WorkloadId) {
+        let text = bundled().iter().find(|bundled| bundled.name == name).expect("it is bundled").json;
+        let scenario = Arc::new(Scenario::from_json(text).expect("bundled scenarios are valid"));
+        let mut run = Run::new(&scenario, scenario.seed, Options::default());
+        run.advance(Time::ZERO + Duration::from_secs(s), &mut |_, _| {});
+        let mut workloads = scenario.kube.clusters[CLUSTER].workloads.iter_enumerated();
+        let id = workloads.find(|(_, spec)| spec.name == workload).expect("it is there").0;
+        (Arc::clone(&scenario), run.simulation().view(), id)
+    }
+
+    fn said(name: &str, workload: &str, s: u64) -> String {
+        let (scenario, view, id) = at(name, workload, s);
+        let of = rollout(&view, CLUSTER, id).expect("its revisions are recorded");
+        sum(&scenario.kube.clusters[CLUSTER].workloads[id], of, &pods(&scenario, &view, CLUSTER, id))
+    }
+
+    #[test]
+    fn budgets_say_what_they_allow_now() {
+        let rows = |s| {
+            let (scenario, view, _) = at("two-zones-drained", "plain", s);
+            budget_rows(&scenario, CLUSTER, &view.clusters[CLUSTER].budgets)
+        };
+        let text = |rows: [(&str, &str); 3]| rows.map(|(name, allows)| (name.to_owned(), allows.to_owned()));
+        let (two, none) = ("2 in za, 2 in zb, 2 in zc", "0 in za, 0 in zb, 0 in zc");
+        assert_eq!(rows(240), text([("plain", "2"), ("code", two), ("strict", two)]));
+        assert_eq!(rows(330), text([("plain", "0"), ("code", none), ("strict", "1 in za, 0 in zb, 0 in zc")]));
+    }
+
+    #[test]
+    fn pods_stand_in_their_zones_by_ordinal_and_are_counted_by_revision() {
+        let (scenario, view, id) = at("rollback-order", "code", 240);
+        let zones = pods(&scenario, &view, CLUSTER, id);
+        for cells in zones.values() {
+            let ordinals: Vec<u32> = cells.iter().map(|cell| cell.order.0).collect();
+            assert!(ordinals.is_sorted() && ordinals.len() > 1, "{ordinals:?}");
+            assert!(cells.iter().all(|cell| cell.text == cell.order.0.to_string() && cell.mark == Mark::Ready && !cell.bad));
+        }
+        let all = zones.values().map(Vec::len).sum::<usize>();
+        assert_eq!(
+            said("rollback-order", "code", 240),
+            format!("{all} pods: {all} of revision 0; {all} ready. Wanted: revision 0.")
+        );
+        let expected = "9 pods: 3 of revision 0, 6 of revision 1 (bad); 8 ready, 1 starting. Wanted: revision 1 (bad).";
+        assert_eq!(said("rollback-order", "code", 470), expected);
     }
 }

@@ -4,13 +4,13 @@
 use yew::prelude::*;
 use zonefall_core::ids::{KubeClusterId, WorkloadId};
 use zonefall_core::kernel::time::Time;
-use zonefall_core::report::{BatchReport, QuorumLossReport, Report, RolloutReport, StoreLossReport};
+use zonefall_core::report::{BatchReport, Report, RolloutReport, StoreLossReport};
 use zonefall_core::scenario::Scenario;
 use zonefall_core::sim::view::SimulationView;
 
 use super::bars::{Bars, HEAD};
 use super::list::{List, and_more, beside, entry};
-use super::rollout_grid::Grid;
+use super::rollout_grid::{Grid, budgets};
 use crate::state::{Action, PlaybackCommand};
 use crate::view::labels::{clock, length, moment};
 use crate::view::map::shapes::px;
@@ -53,6 +53,7 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
             <div class="waits" tabindex="0" role="region" aria-label="Rollouts">
                 <p class="quiet nothing">{ "No workload was rolled out yet." }</p>
                 { for recorded(props).into_iter().take(MOST_WORKLOADS).map(|((_, name), grid)| html! { <><h3>{ name }</h3>{ grid }</> }) }
+                { budgets_now(props) }
                 { losses(props) }
             </div>
         };
@@ -80,17 +81,23 @@ pub(crate) fn Rollouts(props: &RolloutsProps) -> Html {
         let (of, dispatch) = (of.clone(), props.dispatch.clone());
         Callback::from(move |axis: Axis| drawing(&of, &axis, &dispatch))
     };
-    let lanes = zones(of).len() + usize::from(!of.quorum_lost.is_empty());
+    let lanes = zones(of).len() + usize::from(!of.paused_by_alarm.is_empty()) + usize::from(!of.quorum_lost.is_empty());
     let details = html! {
         <>
             { for now.map(|(_, grid)| grid) }
             <p>{ sum(of) }</p>
             if !props.tables { <Bars height={lanes as f64 * ROW} at={*at} range={*range} {rows} /> }
             { batches(of, props) }
+            { budgets_now(props) }
             { losses(props) }
         </>
     };
     beside(list, format!("Batches of {}", name(of)), "rollout", details)
+}
+
+/// What budgets allow at the playhead.
+fn budgets_now(props: &RolloutsProps) -> Html {
+    props.scenario.as_ref().zip(props.view.as_ref()).map(|(scenario, view)| budgets(scenario, view)).unwrap_or_default()
 }
 
 /// The workloads whose revisions are recorded, by the names of cluster and workload: how each stands at the playhead.
@@ -132,6 +139,10 @@ fn sum(of: &RolloutReport) -> String {
         let zones = if of.zones_disrupted == 1 { "zone" } else { "zones" };
         said.push(format!("At most {} {pods} unavailable, in {} {zones}.", of.most_unavailable, of.zones_disrupted));
     }
+    let paused_s: f64 = of.paused_by_alarm.iter().map(|pause| pause.duration_s).sum();
+    if paused_s > 0.0 {
+        said.push(format!("Its alarm paused it for {}.", length(paused_s)));
+    }
     if of.exposed_pod_s > 0.0 {
         said.push(format!("Pods ran the bad revision for {} in all.", length(of.exposed_pod_s)));
     }
@@ -154,7 +165,7 @@ fn zones(of: &RolloutReport) -> Vec<&str> {
     zones
 }
 
-/// Batches in the rows of their zones, and times without quorum.
+/// Batches in the rows of their zones; times in which its alarm paused it, and those without quorum.
 fn drawing(of: &RolloutReport, axis: &Axis, dispatch: &Callback<Action>) -> Html {
     let lane = |(k, zone): (usize, &str)| {
         let top = HEAD + k as f64 * ROW;
@@ -163,17 +174,18 @@ fn drawing(of: &RolloutReport, axis: &Axis, dispatch: &Callback<Action>) -> Html
         html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ zone.to_owned() }</text>{ for here.map(mark) }</> }
     };
     let all = zones(of);
-    let top = HEAD + all.len() as f64 * ROW;
-    let loss = |loss: &QuorumLossReport| {
-        mark(loss.from_s, loss.from_s + loss.duration_s, "ready open", &loss.cause, axis, top + 17.0, dispatch)
-    };
-    html! {
-        <>
-            { for all.into_iter().enumerate().map(lane) }
-            if !of.quorum_lost.is_empty() { <text x={px(axis.left)} y={px(top + 13.0)}>{ "no quorum" }</text> }
-            { for of.quorum_lost.iter().map(loss) }
-        </>
-    }
+    let pauses = of.paused_by_alarm.iter().map(|pause| (pause.from_s, pause.duration_s, "paused by its alarm"));
+    let losses = of.quorum_lost.iter().map(|loss| (loss.from_s, loss.duration_s, loss.cause.as_str()));
+    let below: [(&str, Vec<(f64, f64, &str)>); 2] = [("alarm", pauses.collect()), ("no quorum", losses.collect())];
+    let below = below.into_iter().filter(|(_, times)| !times.is_empty()).enumerate().map(|(k, (name, times))| {
+        let top = HEAD + (all.len() + k) as f64 * ROW;
+        let time = |(from_s, lasted_s, words): (f64, f64, &str)| {
+            mark(from_s, from_s + lasted_s, "ready open", words, axis, top + 17.0, dispatch)
+        };
+        html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ name }</text>{ for times.into_iter().map(time) }</> }
+    });
+    let below: Html = below.collect();
+    html! { <>{ for all.iter().copied().enumerate().map(lane) }{ below }</> }
 }
 
 /// A bar from one moment to another, a way to the first.

@@ -7,7 +7,7 @@ use super::{DEPLOYMENT, Rollouts, STATEFUL_SET, ZONE_AWARE};
 use crate::ids::{KubeClusterId, WorkloadId, ZoneId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::name::{PodName, PodTag};
-use crate::report::{BatchReport, QuorumLossReport, RolloutReport, length, seconds};
+use crate::report::{BatchReport, PauseReport, QuorumLossReport, RolloutReport, length, seconds};
 use crate::rollout::service::Met;
 
 #[derive(Clone, Debug)]
@@ -36,9 +36,21 @@ pub(super) struct Row {
     /// When it last made progress, or will.
     pub(super) progressed: Time,
     pub(super) deadline_exceeded: Option<Time>,
+    /// When its alarm paused it, and until when.
+    pub(super) pauses: Vec<(Time, Option<Time>)>,
 }
 
 impl Row {
+    /// Its ZoneAwareUpdate has looked: its alarm pauses it, or does not.
+    pub(super) fn is_paused(&mut self, at: Time, paused: bool) {
+        match self.pauses.last_mut() {
+            Some((_, to @ None)) if !paused => *to = Some(at),
+            Some((_, None)) => {}
+            _ if paused => self.pauses.push((at, None)),
+            _ => {}
+        }
+    }
+
     /// As it stands `now`.
     pub(super) fn report(&self, now: Time, all: &Rollouts) -> RolloutReport {
         let spec = &all.scenario.kube.clusters[self.cluster];
@@ -57,6 +69,10 @@ impl Row {
             let row =
                 || QuorumLossReport { from_s: seconds(from), duration_s: length(to.since(from)), cause: loss.cause.clone() };
             (from < to).then(row)
+        };
+        let pause = |&(from, to): &(Time, Option<Time>)| {
+            let to = to.or(self.superseded).unwrap_or(now);
+            PauseReport { from_s: seconds(from), duration_s: length(to.since(from)) }
         };
         let batch = |batch: &Batch| {
             let zones: BTreeSet<_> = batch.pods.iter().filter_map(|(_, zone)| *zone).collect();
@@ -90,6 +106,7 @@ impl Row {
             failed_s: self.met.failed,
             slow_s: self.met.slow,
             deadline_exceeded_s: self.deadline_exceeded.map(seconds),
+            paused_by_alarm: self.pauses.iter().map(pause).collect(),
             quorum_lost: followed.losses.iter().filter_map(quorum_loss).collect(),
         }
     }

@@ -383,3 +383,21 @@ fn report_names_who_caused_a_quorum_loss() {
     let causes: Vec<&str> = report.rollouts[0].quorum_lost.iter().map(|loss| loss.cause.as_str()).collect();
     assert!(causes.iter().all(|cause| cause.contains(" while app-")), "{causes:?}");
 }
+
+/// An alarm that rings from 6 min to 10 min; the rollout begins at 5 min, and the next one at 8 min.
+#[test]
+fn the_times_in_which_an_alarm_pauses_rollouts_are_told() {
+    let set = json!({"parallel": true, "update": {"on_delete": true}, "start": "30s"});
+    let update = json!({
+        "zone_aware_updates": [{"workload": "app", "max_unavailable": 1, "exponential_factor": 0, "pause_rollout_alarm": "errors"}],
+        "alarms": [{"name": "errors", "rings": [{"at": "6m", "for": "4m"}]}],
+    });
+    let report = rolled(set, update, &[operation("8m", "roll_component")], json!([]));
+    let pauses =
+        |k: usize| report.rollouts[k].paused_by_alarm.iter().map(|pause| (pause.from_s, pause.from_s + pause.duration_s));
+    let (first, second): (Vec<_>, Vec<_>) = (pauses(0).collect(), pauses(1).collect());
+    let [(from, to)] = first[..] else { panic!("{first:?}") };
+    assert!((360.0..365.0).contains(&from) && (to - 480.0).abs() < 1e-9, "{first:?}");
+    let [(from, to)] = second[..] else { panic!("{second:?}") };
+    assert!((from - 480.0).abs() < 1e-9 && (600.0..605.0).contains(&to), "{second:?}");
+}
