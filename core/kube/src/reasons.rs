@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::Reason;
 use crate::spec::Resources;
 
@@ -9,7 +11,7 @@ use crate::spec::Resources;
 const SHORT: [&str; 3] = ["Too many pods", "Insufficient cpu", "Insufficient memory"];
 
 /// Why a node does not suit a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The first filter that it fails.
     reason: Reason,
@@ -26,6 +28,21 @@ impl Refusal {
             requested.memory > allocatable.memory,
         ];
         short.contains(&true).then_some(Self { reason: Reason::Resources, short })
+    }
+}
+
+impl Refusal {
+    /// Of its one node: `Insufficient cpu, Insufficient memory`, `it is cordoned`.
+    pub fn describe(&self) -> String {
+        match self.reason {
+            Reason::Unschedulable => "it is cordoned".to_owned(),
+            Reason::VolumeLimit => "it is at its volume limit".to_owned(),
+            Reason::Resources => {
+                let short = SHORT.iter().zip(self.short).filter(|(_, is_short)| *is_short);
+                short.map(|(words, _)| *words).collect::<Vec<_>>().join(", ")
+            }
+            other => other.describe().to_owned(),
+        }
     }
 }
 

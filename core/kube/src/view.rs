@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::Attachment;
 use crate::cluster::KubeCluster;
+use crate::controller::placement::{Demand, refusals};
 use crate::kubelet::loss;
 use crate::machine::Machine;
 use crate::machine::Phase;
 use crate::name::{MachineName, NodeName, PodName};
-use crate::reasons::Reasons;
+use crate::reasons::{Reasons, Refusal};
 use crate::record::{Loss, Ready, Reason};
 use crate::rule::taints::Taint;
 use crate::spec::KubeClusterSpec;
@@ -26,11 +27,26 @@ pub struct KubeClusterView {
     pub machines: Vec<MachineView>,
     /// Its pods, the oldest first.
     pub pods: Vec<PodView>,
+    /// Why pods find no node.
+    pub pending: Vec<PendingView>,
     /// Its workloads whose revisions are recorded.
     pub rollouts: Vec<RolloutView>,
     /// Its budgets of evictions; of those that workloads bring along, the ones of `rollouts`.
     pub budgets: Vec<BudgetView>,
 }
+
+/// Pods that ask for the same, and find no node: what the scheduler would say of each node now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingView {
+    /// The pods.
+    pub pods: Vec<PodName>,
+    /// The first filter that each node fails, of as many nodes as are told; `None`: it fails none.
+    pub nodes: Vec<(NodeKey, Option<Refusal>)>,
+}
+
+/// Demands of pods without a node, and nodes for each, that are told: a look is quick.
+const MOST_DEMANDS: usize = 8;
+const MOST_NODES: usize = 64;
 
 /// How far a workload is rolled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,9 +129,29 @@ impl KubeCluster {
             nodes: self.store().nodes().map(|(key, node)| of_node(key, node, net)).collect(),
             machines: self.store().machines.machines().map(|(_, machine)| of_machine(machine, spec)).collect(),
             pods: self.store().pods().map(|(_, pod)| self.of_pod(pod)).collect(),
+            pending: self.of_pending(spec),
             rollouts: recorded.clone().map(|id| self.of_rollout(id)).collect(),
             budgets: self.of_budgets(recorded, spec),
         }
+    }
+
+    fn of_pending(&self, spec: &KubeClusterSpec) -> Vec<PendingView> {
+        let store = self.store();
+        let mut demands: Vec<(Demand, Vec<PodName>)> = Vec::new();
+        for (_, pod) in store.pods().filter(|(_, pod)| pod.node.is_none() && pod.unschedulable.is_some()) {
+            let demand = Demand::of(pod, store);
+            match demands.iter().position(|(other, _)| *other == demand) {
+                Some(place) => demands[place].1.push(pod.name),
+                None if demands.len() < MOST_DEMANDS => demands.push((demand, vec![pod.name])),
+                None => {}
+            }
+        }
+        let view = |(demand, pods)| {
+            let mut nodes = refusals(demand, spec, store);
+            nodes.truncate(MOST_NODES);
+            PendingView { pods, nodes }
+        };
+        demands.into_iter().map(view).collect()
     }
 
     fn of_rollout(&self, workload: WorkloadId) -> RolloutView {

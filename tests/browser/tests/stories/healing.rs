@@ -40,6 +40,9 @@ fn the_map_shows_nodes_machines_and_pods_with_their_states() {
         for fact in ["Pending", "its volume is in another zone", "shoot--garden--aws-ha"] {
             page.see("inspector", fact);
         }
+        for refusal in ["ip-10-242-60-155.eu-west-1.compute.internal", "untolerated taints"] {
+            page.see("refusals", refusal);
+        }
         lower(page, "inspector");
         // Two minutes in, nothing is noticed; a minute later all is.
         go_to(page, "11:00");

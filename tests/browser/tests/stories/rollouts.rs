@@ -65,3 +65,15 @@ fn without_a_workload_whose_rollout_is_followed_there_is_no_such_tab() {
         page.see_no("tab-rollouts");
     });
 }
+
+#[test]
+fn connections_of_services_are_shares_from_zone_to_zone() {
+    story(|page| {
+        open_done(page, "kube-proxy-cross-zone");
+        pause(page);
+        page.click("tab-traffic");
+        page.see("service-even", "33.3 %");
+        page.see("service-even", "66.7 % of those that were served left their zone");
+        no_barriers(page, "Services in the tab Traffic");
+    });
+}

@@ -6,6 +6,7 @@ mod buttons;
 mod facts;
 pub mod interventions;
 mod objects;
+mod pending;
 mod suggestions;
 
 use yew::prelude::*;
@@ -66,6 +67,7 @@ pub fn Inspector(props: &InspectorProps) -> Html {
             <h2>{ title }<span class="kind">{ kind }</span></h2>
             <dl class="facts">{ for rows }</dl>
             { access::members(is, scenario, view, dispatch) }
+            { pending::panel(is, scenario, view, report.as_deref()) }
             <Interventions offers={interventions::offers(is, scenario, view, report.as_deref())} scenario={scenario.clone()} at={view.at} dispatch={dispatch.clone()} />
             if let Some(report) = report { { events_about(is, scenario, report, view.at, dispatch) } }
         </div>

@@ -62,7 +62,7 @@ fn zones(pairs: &[ZonePairReport]) -> Vec<&str> {
 }
 
 /// How strong: 4 for the most, one less for each time it is a quarter, at least 1; 0 for nothing.
-fn shade(bytes: u64, most: u64) -> u32 {
+pub(super) fn shade(bytes: u64, most: u64) -> u32 {
     most.checked_div(bytes).map_or(0, |times| 4_u32.saturating_sub(times.ilog(4)).max(1))
 }
 

@@ -13,6 +13,7 @@ mod recovery;
 mod report;
 mod rollout_grid;
 mod rollouts;
+mod service_flows;
 
 use std::collections::BTreeSet;
 
@@ -38,6 +39,7 @@ use node_groups::NodeGroups;
 use recovery::Recovery;
 use report::ReportTables;
 use rollouts::Rollouts;
+use service_flows::ServiceFlows;
 
 /// Tabs in order: which, name, name for tests.
 pub const TABS: [(Tab, &str, &str); 10] = [
@@ -167,7 +169,11 @@ pub fn Tabs(props: &TabsProps) -> Html {
                 },
                 Tab::Availability => chart(Kind::Availability),
                 Tab::Latency => chart(Kind::Latency),
-                Tab::Traffic => above("Bytes from zone to zone", chart(Kind::Traffic), html! { <Matrix {report} /> }),
+                Tab::Traffic => above(
+                    "Bytes from zone to zone",
+                    chart(Kind::Traffic),
+                    html! { <><Matrix report={report.clone()} /><ServiceFlows {report} /></> },
+                ),
                 Tab::Cost => match report.provider(props.provider.as_deref()).map(|name| AttrValue::from(name.to_owned())) {
                     None => no_prices(),
                     Some(provider) => {
