@@ -146,11 +146,7 @@ impl KubeCluster {
                 None => {}
             }
         }
-        let view = |(demand, pods)| {
-            let mut nodes = refusals(demand, spec, store);
-            nodes.truncate(MOST_NODES);
-            PendingView { pods, nodes }
-        };
+        let view = |(demand, pods)| PendingView { pods, nodes: refusals(demand, MOST_NODES, spec, store) };
         demands.into_iter().map(view).collect()
     }
 

@@ -38,15 +38,15 @@ impl Demand {
     }
 }
 
-/// Why each node does not suit a pod, as the nodes are now; `None`: it does.
-pub fn refusals(demand: Demand, spec: &KubeClusterSpec, store: &Store) -> Vec<(NodeKey, Option<Refusal>)> {
+/// Why each of the first `most` nodes does not suit a pod, as they are now; `None`: it does.
+pub fn refusals(demand: Demand, most: usize, spec: &KubeClusterSpec, store: &Store) -> Vec<(NodeKey, Option<Refusal>)> {
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
     let workload = store.template(demand.workload, spec);
     let company = LazyCell::new(|| company(workload, spec, store, &nodes));
     let alone = Alone::new(demand, spec, store);
     let refusal = filter(demand, spec, store, &nodes, &company, &alone);
-    nodes.all.iter().enumerate().map(|(place, (key, _))| (*key, refusal(place))).collect()
+    nodes.all.iter().take(most).enumerate().map(|(place, (key, _))| (*key, refusal(place))).collect()
 }
 
 /// The node a pod is given: of those that pass all filters one with the highest score.
