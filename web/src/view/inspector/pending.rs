@@ -18,20 +18,22 @@ pub(super) fn panel(is: Selection, scenario: &Scenario, view: &SimulationView, r
     if nodes.is_empty() {
         return Html::default();
     }
-    let row = |(name, zone, why): (String, String, String)| html! { <tr><td>{ name }</td><td>{ zone }</td><td>{ why }</td></tr> };
+    let row = |(name, more, why): (String, String, String)| {
+        html! { <tr><td>{ name }<br /><span class="quiet">{ more }</span></td><td>{ why }</td></tr> }
+    };
     let groups = report.map(|report| groups(is, scenario, view, report)).unwrap_or_default();
     html! {
         <div class="refusals" data-testid="refusals">
             <h3>{ "Why no node suits it" }</h3>
             <table>
                 <caption class="unseen">{ "The first filter of the scheduler that each node fails" }</caption>
-                <thead><tr><th scope="col">{ "Node" }</th><th scope="col">{ "Zone" }</th><th scope="col">{ "Refused for" }</th></tr></thead>
+                <thead><tr><th scope="col">{ "Node" }</th><th scope="col">{ "Refused for" }</th></tr></thead>
                 <tbody>{ for nodes.into_iter().map(row) }</tbody>
             </table>
             if !groups.is_empty() {
                 <table>
                     <caption class="unseen">{ "What the autoscaler made of each node group" }</caption>
-                    <thead><tr><th scope="col">{ "Node group" }</th><th scope="col">{ "Nodes" }</th><th scope="col">{ "At the last scan that found a change" }</th></tr></thead>
+                    <thead><tr><th scope="col">{ "Node group" }</th><th scope="col">{ "At the last scan that found a change" }</th></tr></thead>
                     <tbody>{ for groups.into_iter().map(row) }</tbody>
                 </table>
             }

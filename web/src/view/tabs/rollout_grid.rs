@@ -56,12 +56,12 @@ pub(super) fn Grid(props: &GridProps) -> Html {
     };
     html! {
         <div class="rollout-now" data-testid="rollout-now">
-            { buttons(spec, of, *cluster, view.at, dispatch) }
             <p>{ sum(spec, of, &zones) }</p>
             <table class="pod-grid" data-testid="pod-grid">
                 <caption class="unseen">{ format!("Pods of {} by zone, with their revisions", spec.name) }</caption>
                 <tbody>{ for zones.iter().map(row) }</tbody>
             </table>
+            { buttons(spec, of, *cluster, view.at, dispatch) }
         </div>
     }
 }
@@ -198,7 +198,7 @@ fn budget_rows(scenario: &Scenario, cluster: KubeClusterId, budgets: &[BudgetVie
 fn buttons(spec: &Workload, of: RolloutView, cluster: KubeClusterId, at: Time, dispatch: &Callback<Action>) -> Html {
     let button = |label: &'static str, testid: &'static str, task: Task| {
         let onclick = dispatch.reform(move |_: MouseEvent| Action::Intervene(Intervention::Roll { cluster, task }));
-        html! { <button class="intervention" {onclick} data-testid={testid}>{ label }</button> }
+        html! { <button {onclick} data-testid={testid}>{ label }</button> }
     };
     let name = format!("Rollout of {}, at {}", spec.name, clock(at, 0));
     let (pause, label, testid) = if of.paused {
@@ -207,7 +207,7 @@ fn buttons(spec: &Workload, of: RolloutView, cluster: KubeClusterId, at: Time, d
         (Task::PauseRollout(of.workload), "Pause", "pause-rollout")
     };
     html! {
-        <div class="interventions" role="group" aria-label={name}>
+        <div class="rollout-asks" role="group" aria-label={name}>
             { button("Roll out", "roll-out", Task::RollComponent(of.workload)) }
             if spec.kind == Kind::Deployment { { button(label, testid, pause) } }
             if of.rolled { { button("Roll back", "roll-back", Task::RollBackComponent(of.workload)) } }
