@@ -10,18 +10,19 @@
 //! `k8s.io/apimachinery/pkg/util/net/http.go`). A request that times out does not close its connection. Of an alternative a time-out counts
 //! as a network error: the client turns to the next alternative at once.
 
+mod choice;
 mod dials;
 mod due;
 mod seen;
 
 use crate::address_book::{AddressBook, Lookup};
-use crate::alt_svc::Rules;
-use crate::alt_svc::client::{Answer, Attempt, Client as Selector, Next};
+use crate::alt_svc::client::{Attempt, Client as Selector};
 use crate::connection::{ClientCtx, Connection};
 use crate::dial::{DIAL, dial_share, is_syn};
 use crate::record::Dialled;
 use crate::reply::Reply;
-use dials::{Hop, ORIGIN};
+use crate::requests::InFlight;
+use dials::Hop;
 use zonefall_kernel::dist::scale;
 use zonefall_kernel::rng::{Draw, Stream};
 use zonefall_kernel::time::{Duration, Time};
@@ -123,16 +124,21 @@ pub(crate) struct Client {
     left: Vec<Address>,
     state: State,
     failures: u32,
-    /// Its requests are simulated: it learns of alternatives when one is answered. Any other client sends so many that it learns all the time.
-    learns_from_answers: bool,
+    /// Its requests are simulated: it learns of alternatives when one is answered, and chooses among them for each. Any other client sends so
+    /// many that it does all the time.
+    is_simulated: bool,
+    /// A request of it is sent now.
+    sends: bool,
     /// When a request was last answered, until it has followed the list of that answer.
     answered: Option<Time>,
     /// When its first request is made that has no response so far, where those are simulated.
     first_unanswered: Option<Time>,
     /// When the server closes its connection (GOAWAY).
     goes_away: Option<Time>,
-    /// Its last connection was closed by the server, which still answers what is in flight.
-    is_graceful: bool,
+    /// What becomes of the requests of the connection or dial that ended with the last update.
+    ended: InFlight,
+    /// The alternative whose requests have expired last.
+    expired: Option<Attempt<Address>>,
     /// What it has dialled last without success.
     dialled: Option<Dialled>,
     /// Its list of alternatives expired since it was last connected.
@@ -167,11 +173,13 @@ impl Client {
             left: Vec::new(),
             state: State::Waits(now),
             failures: 0,
-            learns_from_answers: false,
+            is_simulated: false,
+            sends: false,
             answered: None,
             first_unanswered: None,
             goes_away: None,
-            is_graceful: false,
+            ended: InFlight::Lost,
+            expired: None,
             dialled: None,
             list_expired: false,
             has_connected: false,
@@ -182,14 +190,14 @@ impl Client {
         }
     }
 
-    /// Whether it learns of alternatives when a request of it is answered, not when it has connected.
-    pub(crate) const fn learns_from_answers(&mut self, learns: bool) {
-        self.learns_from_answers = learns;
+    /// Whether its requests are simulated one by one.
+    pub(crate) const fn is_simulated(&mut self, is: bool) {
+        self.is_simulated = is;
     }
 
-    /// Its first request without a response so far is made at this time.
-    pub(crate) const fn awaits_response(&mut self, made: Option<Time>) {
-        self.first_unanswered = made;
+    /// Its first request without a response so far is made at this time. `sends`: a request is sent now.
+    pub(crate) const fn has_requests(&mut self, first_unanswered: Option<Time>, sends: bool) {
+        (self.first_unanswered, self.sends) = (first_unanswered, sends);
     }
 
     /// A request has been answered.
@@ -254,7 +262,7 @@ impl Client {
 
     /// Servers, paths or the balancer may have changed, or something is due.
     pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
-        (self.is_graceful, self.has_connected) = (false, false);
+        (self.ended, self.has_connected) = (InFlight::Lost, false);
         match &self.state {
             State::Open { attempt, connection, wait, advertises, .. } => {
                 let (attempt, connection, wait, advertises) = (*attempt, *connection, *wait, *advertises);
@@ -270,7 +278,9 @@ impl Client {
                         self.connected(attempt, connection, (way, wait), ctx);
                     }
                     reply @ (Reply::Accepted(_) | Reply::Refused | Reply::Closed) => {
-                        self.is_graceful = matches!(reply, Reply::Accepted(_)) || ctx.drains(connection);
+                        if matches!(reply, Reply::Accepted(_)) || ctx.drains(connection) {
+                            self.ended = InFlight::Answered;
+                        }
                         self.renew_list(attempt, advertises, ctx.now);
                         self.reconnect(ctx);
                     }
@@ -283,12 +293,16 @@ impl Client {
                     Reply::Accepted(way) => self.connected(attempt, connection, (way, ctx.wait(connection)), ctx),
                     Reply::Refused | Reply::Closed => self.reconnect(ctx),
                     Reply::Silence if until <= ctx.now => self.fail(attempt, expired, ctx),
-                    Reply::Silence => {}
+                    Reply::Silence => self.leave_origin(attempt, ctx),
                 }
             }
             State::Dials(dial) => {
                 let dial = dial.clone();
+                let attempt = dial.attempt;
                 self.continue_dial(dial, ctx);
+                if let State::Dials(_) = self.state {
+                    self.leave_origin(attempt, ctx);
+                }
             }
             State::Waits(until) => {
                 if *until <= ctx.now {
@@ -298,59 +312,9 @@ impl Client {
         }
     }
 
-    /// Its connection is open. Every response lists alternatives; the next request may go to one of them.
-    fn connected(
-        &mut self,
-        attempt: Attempt<Address>,
-        connection: Connection,
-        (way, wait): (Duration, Duration),
-        ctx: &ClientCtx<'_>,
-    ) {
-        let server = &ctx.servers[&connection.server];
-        let listed: Vec<Address> = server.list().iter().copied().map(Address::Server).collect();
-        let (answers, advertises) = (server.view.answers, !listed.is_empty());
-        self.state = State::Open { attempt, connection, way, wait, answers, advertises };
-        (self.failures, self.dialled, self.list_expired) = (0, None, false);
-        let answered = self.last_answer(ctx.now);
-        let Some(selector) = &mut self.selector else { return };
-        let is_local = |address: &Address| is_on(self.host, *address, ctx);
-        let listed = (!listed.is_empty()).then_some(listed);
-        if let Some(at) = answered {
-            selector.answered(&attempt, Answer::Response { listed }, at, is_local);
-        } else if selector.expires().is_none_or(|at| at > ctx.now) {
-            return;
-        }
-        if self.moves.0 != ctx.now {
-            self.moves = (ctx.now, 0);
-        }
-        if self.goes_to_and_fro(ctx.now) {
-            return;
-        }
-        let next = self.choose(ctx);
-        if next.to != attempt.to {
-            self.moves.1 += 1;
-            self.dial(next, ctx);
-        }
-    }
-
-    /// When the last answer came that it has not followed yet.
-    fn last_answer(&mut self, now: Time) -> Option<Time> {
-        if self.learns_from_answers { self.answered.take() } else { Some(now) }
-    }
-
-    fn choose(&mut self, ctx: &ClientCtx<'_>) -> Attempt<Address> {
-        let (draws, drawn) = (self.draws, &mut self.drawn);
-        let Some(selector) = &mut self.selector else { return ORIGIN };
-        let expires = selector.expires().is_some_and(|at| at <= ctx.now);
-        let chosen = selector.choose(&Address::Origin, ctx.now, |n| {
-            *drawn += 1;
-            draws.draw(*drawn).below(n as u64) as usize
-        });
-        self.list_expired |= expires && !chosen.is_alternative;
-        chosen
-    }
-
     fn dial(&mut self, attempt: Attempt<Address>, ctx: &ClientCtx<'_>) {
+        // The request that is sent now has chosen.
+        self.sends = false;
         let limit = if attempt.is_alternative { DIAL.min(self.timings.timeout) } else { DIAL };
         let deadline = ctx.now + limit + self.jitter;
         let left = match attempt.to {
@@ -431,51 +395,8 @@ impl Client {
         self.state = State::Silent { attempt, connection, until, expired };
     }
 
-    /// The last of many responses on a connection: if the server advertised alternatives, the list is as old as that response.
-    fn renew_list(&mut self, attempt: Attempt<Address>, advertises: bool, now: Time) {
-        let answered = self.last_answer(now);
-        if let Some((selector, at)) = self.selector.as_mut().zip(answered) {
-            let listed = || selector.alternatives().listed().iter().map(|entry| entry.authority).collect();
-            let listed = advertises.then(listed);
-            selector.answered(&attempt, Answer::Response { listed }, at, |_| false);
-        }
-    }
-
-    /// An attempt has failed. `expired`: because its request timed out.
-    fn fail(&mut self, attempt: Attempt<Address>, expired: bool, ctx: &ClientCtx<'_>) {
-        if self.dial_next_of_dialer(ctx) {
-            return;
-        }
-        if let Some(book) = &mut self.book {
-            book.failed(ctx.now);
-        }
-        let mut failed = attempt;
-        while let Some(selector) = &mut self.selector {
-            let rules = selector.rules();
-            if selector.answered(&failed, Answer::NetworkError, ctx.now, |_| false) == Next::Return {
-                break;
-            }
-            failed = self.choose(ctx);
-            if expired && rules == Rules::Code {
-                // Retries of the prototype share the context that has expired: each fails before it is sent.
-                continue;
-            }
-            return self.dial(failed, ctx);
-        }
-        let wait = if expired { self.timings.period } else { BACK_OFF * (1 << self.failures.min(10)) };
-        self.failures += 1;
-        self.state = State::Waits(ctx.now + wait.min(MAX_BACK_OFF) + self.jitter);
-    }
-
-    /// Whether the requests that are in flight are answered though the connection has been closed with the last update.
-    pub(crate) const fn is_graceful(&self) -> bool {
-        self.is_graceful
-    }
-}
-
-fn is_on(host: HostId, address: Address, ctx: &ClientCtx<'_>) -> bool {
-    match address {
-        Address::Origin => false,
-        Address::Server(key) => ctx.balancer.host(key) == Some(host),
+    /// What becomes of the requests of the connection or dial that ended with the last update.
+    pub(crate) const fn ended(&self) -> InFlight {
+        self.ended
     }
 }

@@ -16,12 +16,12 @@ use crate::endpoints::{Endpoints, INTERVAL, Running};
 use crate::event::AccessEvent;
 use crate::new_connections::new_connections;
 use crate::origin::{origin, way};
-use crate::record::{AccessRecord, ConnectionState, Detail, RequestResult};
+use crate::record::{AccessRecord, ConnectionState, Detail};
 use crate::requests::Requests;
 use crate::server::{Server, ServerView};
 use crate::target::Balancer;
 use alternatives::{advertiser, lookup};
-use further::{further, request_timings};
+use further::{further, request_timings, update_requests};
 use zonefall_kernel::periodic::Periodic;
 use zonefall_kernel::rng::{Purpose, Stream};
 use zonefall_kernel::time::{Duration, Time};
@@ -370,7 +370,7 @@ impl ClusterAccess {
                 let timings = request_timings(id, self.cluster, ctx.scenario);
                 let origin = origin(id, &self.access, &ctx.scenario.kube.clusters[self.cluster], ctx.scenario);
                 let mut client = Client::new((host, origin), timings, selector, draws, ctx.now);
-                client.learns_from_answers(further.is_some());
+                client.is_simulated(further.is_some());
                 if let Some(lookup) = way.and_then(lookup) {
                     client.reads_addresses(lookup, self.is_new, ctx.now);
                 }
@@ -421,7 +421,8 @@ impl ClusterAccess {
         let (route, state, dials) = (client.route(), client.connection_state(), client.dials());
         let further = further(id, *cluster, ctx.scenario).zip(requests.get_mut(&id));
         let in_cluster_network = further.as_ref().is_none_or(|(spec, _)| spec.in_cluster_network);
-        client.awaits_response(further.as_ref().and_then(|(spec, requests)| requests.first_unanswered(spec, ctx.now)));
+        let sends = further.as_ref().is_some_and(|(spec, requests)| requests.sends(spec, ctx.now));
+        client.has_requests(further.as_ref().and_then(|(spec, requests)| requests.first_unanswered(spec, ctx.now)), sends);
         let (now, net, stepping, endpoints) = (ctx.now, ctx.net, ctx.stepping, endpoints.listed());
         let client_ctx = ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network };
         if *is_new {
@@ -439,19 +440,7 @@ impl ClusterAccess {
         let next = client.next_due(&client_ctx);
         let mut due = None;
         if let Some((spec, requests)) = further {
-            let link = client.link();
-            requests.update(
-                spec,
-                (link, client.is_at_alternative(), client.is_graceful()),
-                balancer.queues_mut(),
-                ctx.now,
-                &mut |result, after| {
-                    if result == RequestResult::Answered {
-                        client.answered(ctx.now);
-                    }
-                    ctx.out.record((*cluster, AccessRecord::Request { client: id, result, after }));
-                },
-            );
+            update_requests((*cluster, id), client, (spec, requests), balancer.queues_mut(), ctx);
             if requests.is_done(spec) {
                 ctx.out.record((*cluster, AccessRecord::Done(id)));
                 self.done.insert(id);

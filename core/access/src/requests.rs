@@ -3,7 +3,8 @@
 //! ```text
 //!  made (Poisson) --limit of the rate (QPS)--> sent --queue of the balancer's node, way--> answered, or an error
 //!                                   ^           |
-//!                                   |           '--connection closed--> with alternatives sent again, else lost
+//!                                   |           |--connection closed--> with alternatives sent again, else lost
+//!                                   |           '--alternative timed out (prototype)--> waits for its own timeout
 //!                                   '-- none is open: waits; lost when the client reached no server
 //! ```
 //!
@@ -21,6 +22,20 @@ use crate::record::RequestResult;
 use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::access::{ApiClientSpec, RateLimit, ResponseSizes};
+
+/// What becomes of requests whose connection or dial has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InFlight {
+    /// They are lost, or of an alternative sent again.
+    Lost,
+    /// The server still answers what was sent.
+    Answered,
+    /// Nobody answers them, nor are they sent again: each fails when its timeout is over.
+    Expire {
+        /// They were sent to an alternative.
+        at_alternative: bool,
+    },
+}
 
 /// The connection of the process at present.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +105,8 @@ pub(crate) struct Requests {
     exchange: Exchange,
     /// What is still answered over connections that were closed in order.
     closing: Vec<Exchange>,
+    /// What nobody answers any more, until its timeout is over, and whether it was sent to an alternative.
+    expiring: VecDeque<(Request, bool)>,
     connection: Option<Connection>,
     /// That connection leads to an alternative.
     is_alternative: bool,
@@ -109,6 +126,7 @@ impl Requests {
             changes: 0,
             exchange: Exchange::default(),
             closing: Vec::new(),
+            expiring: VecDeque::new(),
             connection: None,
             is_alternative: false,
             failures: 0,
@@ -151,7 +169,7 @@ impl Requests {
 
     /// Requests that are under way.
     pub(crate) fn in_flight(&self) -> usize {
-        self.waiting.len() + self.exchanges().map(|exchange| exchange.sent.len()).sum::<usize>()
+        self.waiting.len() + self.expiring.len() + self.exchanges().map(|exchange| exchange.sent.len()).sum::<usize>()
     }
 
     /// Those of connections that were closed, which came before, first.
@@ -172,15 +190,22 @@ impl Requests {
         Time::ZERO + self.full.since(Time::ZERO + allowance(spec.limit))
     }
 
-    /// Moves on to `now`. `is_alternative`: the connection leads to an alternative. `is_graceful`: the one before was closed in order. Calls `over` for each request that is over then, with the time since it was made.
+    /// Whether a request is sent now if there is a connection.
+    pub(crate) fn sends(&self, spec: &ApiClientSpec, now: Time) -> bool {
+        let makes = self.next <= now && !self.is_exhausted(spec);
+        (makes || self.admitted < self.waiting.len()) && self.full <= now + allowance(spec.limit)
+    }
+
+    /// Moves on to `now`. `is_alternative`: the connection leads to an alternative. `ended`: what becomes of requests of the one before. Calls
+    /// `over` for each request that is over then, with the time since it was made. Returns whether one has expired that an alternative did not answer.
     pub(crate) fn update(
         &mut self,
         spec: &ApiClientSpec,
-        (link, is_alternative, is_graceful): (Link, bool, bool),
+        (link, is_alternative, ended): (Link, bool, InFlight),
         queues: &mut [Queue],
         now: Time,
         over: &mut dyn FnMut(RequestResult, Duration),
-    ) {
+    ) -> bool {
         let mut end = |request: Request, result| over(result, now.since(request.made));
         let changes = queues.iter().map(Queue::changes).sum();
         if std::mem::replace(&mut self.changes, changes) != changes {
@@ -191,11 +216,17 @@ impl Requests {
             exchange.update(spec.timeout, now, &mut end);
         }
         self.closing.retain(|exchange| !exchange.sent.is_empty());
+        let mut expired = false;
+        while let Some((request, at_alternative)) = self.expiring.pop_front_if(|(request, _)| request.is_late(spec.timeout, now))
+        {
+            expired |= at_alternative;
+            end(request, RequestResult::TimedOut);
+        }
         while let Some(request) = self.waiting.pop_front_if(|request| request.is_late(spec.timeout, now)) {
             self.admitted = self.admitted.saturating_sub(1);
             end(request, RequestResult::TimedOut);
         }
-        self.follow((link, is_alternative, is_graceful), now, &mut end);
+        self.follow((link, is_alternative, ended), spec.timeout, now, &mut end);
         while self.next <= now && !self.is_exhausted(spec) {
             self.waiting.push_back(Request { made: self.next, started: None, bytes: self.bytes(spec) });
             self.made += 1;
@@ -208,7 +239,7 @@ impl Requests {
                 self.full = self.full.max(now) + limit.qps.interval();
             }
         }
-        let Link::Open(connection, way, answers) = link else { return };
+        let Link::Open(connection, way, answers) = link else { return expired };
         for request in self.waiting.drain(..self.admitted) {
             let arrival = match connection.through {
                 Some(node) => {
@@ -222,19 +253,21 @@ impl Requests {
             self.exchange.sent.push_back(Sent { request, result, arrival, is_silent: false });
         }
         self.admitted = 0;
+        expired
     }
 
     /// The process ends, and with it what is under way.
     pub(crate) fn stop(self, now: Time, over: &mut dyn FnMut(RequestResult, Duration)) {
         let sent = self.closing.into_iter().chain([self.exchange]).flat_map(|exchange| exchange.sent);
-        let left = sent.map(|sent| sent.request).chain(self.waiting);
+        let left = sent.map(|sent| sent.request).chain(self.expiring.into_iter().map(|(request, _)| request)).chain(self.waiting);
         left.for_each(|request| over(RequestResult::ConnectionLost, now.since(request.made)));
     }
 
     /// What becomes of requests where the connection has changed.
     fn follow(
         &mut self,
-        (link, is_alternative, is_graceful): (Link, bool, bool),
+        (link, is_alternative, ended): (Link, bool, InFlight),
+        timeout: Option<Duration>,
         now: Time,
         end: &mut dyn FnMut(Request, RequestResult),
     ) {
@@ -242,13 +275,17 @@ impl Requests {
             Link::Open(connection, ..) | Link::Silent(connection) => Some(connection),
             Link::Closed(_) => None,
         };
+        let expire = if let InFlight::Expire { at_alternative } = ended { timeout.map(|_| at_alternative) } else { None };
         if connection != self.connection {
             self.connection = connection;
             let was_alternative = std::mem::replace(&mut self.is_alternative, is_alternative);
             let mut old = std::mem::take(&mut self.exchange);
             // What a server still answers goes on beside the new connection.
-            if is_graceful && old.sent.front().is_some_and(|sent| !sent.is_silent) {
+            if ended == InFlight::Answered && old.sent.front().is_some_and(|sent| !sent.is_silent) {
                 self.closing.push(std::mem::take(&mut old));
+            }
+            if let Some(at_alternative) = expire {
+                self.expiring.extend(old.sent.drain(..).map(|sent| (sent.request, at_alternative)));
             }
             for sent in old.sent.into_iter().rev() {
                 if was_alternative {
@@ -258,6 +295,10 @@ impl Requests {
                     end(sent.request, RequestResult::ConnectionLost);
                 }
             }
+        }
+        if let Some(at_alternative) = expire {
+            let asked = self.waiting.drain(..std::mem::take(&mut self.admitted));
+            self.expiring.extend(asked.map(|request| (request, at_alternative)));
         }
         match link {
             Link::Open(_, way, _) => {
@@ -283,7 +324,12 @@ impl Requests {
         let made = (!self.is_exhausted(spec)).then_some(self.next);
         let first = || self.exchanges().filter_map(|exchange| exchange.sent.front().map(|sent| (exchange, sent)));
         let arrival = first().filter_map(|(exchange, sent)| exchange.arrival(sent)).min();
-        let oldest = self.waiting.front().into_iter().chain(first().map(|(_, sent)| &sent.request));
+        let oldest = self
+            .waiting
+            .front()
+            .into_iter()
+            .chain(self.expiring.front().map(|(request, _)| request))
+            .chain(first().map(|(_, sent)| &sent.request));
         let started = oldest.filter_map(|request| request.started).min();
         let expires = spec.timeout.zip(started).map(|(timeout, at)| at + timeout);
         let token = (self.admitted < self.waiting.len()).then(|| self.next_token(spec));

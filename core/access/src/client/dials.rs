@@ -26,7 +26,7 @@ impl Client {
     pub(super) fn reconnect(&mut self, ctx: &ClientCtx<'_>) {
         self.left.clear();
         let Some(book) = self.book.clone().filter(|book| !book.known().is_empty()) else {
-            let attempt = self.choose(ctx);
+            let attempt = self.choose(ctx.now);
             return self.dial(attempt, ctx);
         };
         let mut draw = self.draw();

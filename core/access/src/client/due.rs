@@ -20,7 +20,9 @@ impl Client {
     fn next_step(&self, now: Time) -> Option<Time> {
         match &self.state {
             State::Open { .. } if self.goes_to_and_fro(now) => Some(now + self.timings.period + self.jitter),
-            State::Open { attempt, advertises, .. } if attempt.is_alternative && (!advertises || self.learns_from_answers) => {
+            // It chooses with its next request.
+            State::Open { .. } if self.is_simulated => None,
+            State::Open { attempt, advertises, .. } if attempt.is_alternative && !advertises => {
                 let expires = self.selector.as_ref().and_then(Selector::expires);
                 expires.map(|at| at + self.jitter).filter(|at| *at > now)
             }

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{ApiView, ClusterAccess};
-use crate::client::RequestTimings;
+use crate::client::{Client, RequestTimings};
 use crate::ctx::AccessCtx;
 use crate::event::AccessEvent;
+use crate::queue::Queue;
+use crate::record::{AccessRecord, RequestResult};
+use crate::requests::Requests;
 use zonefall_kernel::dist::scale;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_kube::ctx::ApiClient;
@@ -87,6 +90,27 @@ impl ClusterAccess {
         let all = started.flat_map(|(client, spec)| spec.nodes.iter().map(move |node| (client, *node)));
         let running = all.filter(|(client, node)| !self.done.contains(&ApiClient::Further(*client, *node)) && runs(*node));
         running.map(|(client, node)| (ApiClient::Further(client, node), Network::host_of(node))).collect()
+    }
+}
+
+/// Requests of a further client move on with its connection.
+pub(super) fn update_requests(
+    (cluster, id): (KubeClusterId, ApiClient),
+    client: &mut Client,
+    (spec, requests): (&ApiClientSpec, &mut Requests),
+    queues: &mut [Queue],
+    ctx: &mut AccessCtx<'_>,
+) {
+    let now = ctx.now;
+    let connection = (client.link(), client.is_at_alternative(), client.ended());
+    let expired = requests.update(spec, connection, queues, now, &mut |result, after| {
+        if result == RequestResult::Answered {
+            client.answered(now);
+        }
+        ctx.out.record((cluster, AccessRecord::Request { client: id, result, after }));
+    });
+    if expired {
+        client.request_expired(now);
     }
 }
 

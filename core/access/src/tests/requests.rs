@@ -153,6 +153,8 @@ fn silent_alternatives_cost_a_silent_connection_and_a_dial_for_each_further_one(
             for key in (0..silent).map(|k| (server + k) % 3) {
                 let host = Bench::server(&bench.scenario, key).host;
                 bench.net.partition_host(host, Direction::Both, true);
+                // Nor does etcd answer it, so that it is not listed any more.
+                bench.view.servers.iter_mut().filter(|it| it.key == key).for_each(|it| (it.answers, it.readyz) = (false, false));
             }
             bench.update();
             bench.run(Duration::from_secs(300));
@@ -220,6 +222,48 @@ fn process_outside_the_cluster_network_finds_alternatives_silent() {
     assert!(fared(true) < Duration::from_millis(100));
     // It hears of alternatives with its first response, and each takes a dial of 30 s.
     assert!(fared(false) > Duration::from_secs(29), "{:?}", fared(false));
+}
+
+/// From outside the cluster network, by the prototype: a request that finds no alternative blocked goes to one, waits in vain, and blocks
+/// them all for 20 s; only those made within that time go to the balancer. (The bounds are four standard deviations around what a loop over
+/// `RoundTrip` alone finds.)
+#[test]
+fn prototype_chooses_with_each_request_and_what_an_alternative_does_not_answer_times_out() {
+    let clients = [("often", "1/s"), ("rarely", "12/h"), ("by-the-minute", "1/min")].map(|(name, rate)| {
+        format!(r#"{{"name": "{name}", "rate": "{rate}", "timeout": "5s", "runs_on": "workers", "in_cluster_network": false}}"#)
+    });
+    let mut bench = Bench::new(scenario_with("", "\"code\"", &format!("[{}]", clients.join(","))), 1, Stepping::FastForward);
+    bench.run(Duration::from_secs(8 * 3_600));
+    assert_eq!(count(&bench.records, RequestResult::ConnectionLost), 0);
+    for (id, range) in [(0, 0.21..0.25), (1, 0.88..0.99), (2, 0.71..0.81)] {
+        let own = || over(&bench.records).filter(|(_, client, ..)| matches!(client, ApiClient::Further(of, _) if of.0 == id));
+        let failed = own().filter(|(_, _, result, _)| *result != RequestResult::Answered);
+        let share = failed.count() as f64 / own().count() as f64;
+        assert!(range.contains(&share), "client {id}: {share}");
+    }
+}
+
+/// The prototype has blocked all alternatives for 20 s when a request timed out, and its original host is down, too.
+#[test]
+fn request_leaves_a_silent_original_host_once_an_alternative_is_free() {
+    let clients = r#"[{"name": "sdn", "rate": "10/s", "timeout": "4s", "runs_on": "workers"}]"#;
+    for seed in 0..10 {
+        let mut bench = Bench::new(scenario_with("", "\"code\"", clients), seed, Stepping::FastForward);
+        bench.run(Duration::from_secs(100));
+        let client = *bench.access.requests.keys().next().expect("they run");
+        let Some((server, false)) = bench.access.connection_state(client).other_end() else { panic!("{client:?} is warm") };
+        bench.net.partition_host(Bench::server(&bench.scenario, server).host, Direction::Both, true);
+        bench.fault(FaultId(1), &Fault::LbDown(LbDown(BalancerId(0))), true);
+        bench.run(Duration::from_secs(60));
+        let answered = over(&bench.records).filter(|(_, id, result, _)| *id == client && *result == RequestResult::Answered);
+        let times: Vec<Time> = answered.map(|(time, ..)| time).collect();
+        let longest = times.windows(2).map(|pair| pair[1].since(pair[0])).max().expect("some").as_secs_f64();
+        eprintln!(
+            "seed {seed} {longest} {:?}",
+            times.windows(2).filter(|pair| pair[1].since(pair[0]).as_secs_f64() > 20.0).collect::<Vec<_>>()
+        );
+        assert!((24.0..26.0).contains(&longest), "seed {seed}: {longest} s");
+    }
 }
 
 #[test]
