@@ -15,7 +15,7 @@ use crate::ids::{ApiClientId, BalancerId, EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::kube::record::{KubeRecord, Replica, ServerFact};
-use crate::kube::spec::KubeClusterSpec;
+use crate::kube::spec::{KubeClusterSpec, Task};
 use crate::observe::Observer;
 use crate::observe::causes::BEFORE;
 use crate::observe::client_requests::ClientRequests;
@@ -45,6 +45,8 @@ pub struct Access {
     unhealthy: BTreeSet<(BalancerId, u16, u32)>,
     /// API servers that were asked to stop, and when.
     stopping: BTreeMap<(KubeClusterId, NodeId), Time>,
+    /// Hosts that have left the control plane, and when.
+    left: BTreeMap<(KubeClusterId, NodeId), Time>,
     /// What has happened to etcd clusters not long ago, and when.
     happened: VecDeque<(Time, EtcdId, String)>,
     requests: BTreeMap<(KubeClusterId, ApiClientId), ClientRequests>,
@@ -109,6 +111,7 @@ impl Access {
             active: Vec::new(),
             ended: VecDeque::new(),
             stopping: BTreeMap::new(),
+            left: BTreeMap::new(),
             happened: VecDeque::new(),
             unhealthy: BTreeSet::new(),
             requests: BTreeMap::new(),
@@ -268,6 +271,12 @@ impl Observer for Access {
                 ServerFact::Ready(true) => drop(self.stopping.remove(&(*cluster, *host))),
                 _ => {}
             },
+            Record::Kube(cluster, KubeRecord::Operation(Task::RemoveHost(place))) if self.is_needed => {
+                self.left.insert((*cluster, self.scenario.kube.clusters[*cluster].control_plane[*place as usize]), at);
+            }
+            Record::Kube(cluster, KubeRecord::Operation(Task::AddHost(place))) => {
+                self.left.remove(&(*cluster, self.scenario.kube.clusters[*cluster].control_plane[*place as usize]));
+            }
             Record::FaultEnded(id) => {
                 if let Some(place) = self.active.iter().position(|fault| fault.id == *id) {
                     self.ended.push_back((at, self.active.remove(place)));

@@ -13,6 +13,7 @@
 
 mod balancers;
 mod compose;
+mod leader;
 mod pod_end;
 mod recovery;
 mod servers;

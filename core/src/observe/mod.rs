@@ -151,7 +151,7 @@ impl Observer for Observers {
             {
                 self.availability.record(at, record);
             }
-            if let Record::Kube(_, KubeRecord::ApiServer(..)) = record {
+            if let Record::Kube(_, KubeRecord::ApiServer(..) | KubeRecord::Operation(_)) = record {
                 self.access.record(at, record);
             }
             if let Some(cost) = &mut self.cost {

@@ -243,6 +243,9 @@ pub struct ApiVantageReport {
 pub struct FailedPart {
     /// How long they lasted together, in seconds.
     pub lasted_s: f64,
+    /// For how long of it only a part failed, in seconds.
+    #[serde(default)]
+    pub part_s: f64,
     /// The largest share that failed, from 0 to 1.
     pub share: f64,
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{AFTER, Access, Beginning};
-use crate::access::origin::{node, way};
+use crate::access::origin::node;
 use crate::access::record::{ConnectionState, Dialled};
-use crate::ids::{EtcdId, KubeClusterId};
-use crate::kernel::time::Time;
+use crate::ids::{EtcdId, KubeClusterId, NodeId};
+use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
 use crate::observe::causes::{BEFORE, NO_TARGET, queue, targets_nobody};
 use crate::scenario::access::{Alternatives, LoadBalancer, Loopback};
@@ -57,23 +57,27 @@ impl Access {
             Some(format!("{} after {}", text::duration(at.since(*then)), fault.fault.kind().ended(&*self.scenario)))
         };
         let mut reasons: Vec<String> = Vec::new();
-        if beginning.dials == Some(Dialled::Itself) && faults.is_empty() {
-            reasons.extend(self.in_vain(cluster, client, Dialled::Itself));
-        }
-        if beginning.dials != Some(Dialled::Itself) {
-            reasons.extend(beginning.dials.and_then(|dials| self.in_vain(cluster, client, dials)));
+        let in_vain = || beginning.dials.and_then(|dials| self.in_vain(cluster, client, dials));
+        let is_itself = beginning.dials == Some(Dialled::Itself);
+        if !is_itself {
+            reasons.extend(in_vain());
         }
         if beginning.queues && !faults.iter().any(|fault| matches!(fault.fault, Fault::LbThrottled(_))) {
             reasons.extend(self.queue(cluster, client));
             reasons.extend(ended());
         }
+        let own = self.end_of_server(cluster, had, at);
+        if faults.iter().all(|fault| misdirects(&fault.fault)) {
+            // They make it hard to find another server, and end no connection.
+            reasons.extend(own.clone().filter(|_| !faults.is_empty()));
+            reasons.extend(faults.iter().filter_map(|fault| self.stale_targets(cluster, had, fault)));
+        }
         reasons.extend(faults.iter().map(|fault| fault.fault.kind().began(&*self.scenario)));
         if !reasons.is_empty() {
             return reasons.join(", ");
         }
-        let stopped = had.other_end().and_then(|(server, _)| self.stopping.get(&(cluster, spec.control_plane[server as usize])));
-        if let Some(then) = stopped {
-            return format!("it was asked to stop {} before", text::duration(at.since(*then)));
+        if let Some(own) = own {
+            return own;
         }
         // A client that starts and finds no server, or whose responses come late: that is not etcd's doing.
         let may_be_etcd = (had, now) != (ConnectionState::None, ConnectionState::None) && beginning.needs_etcd();
@@ -81,7 +85,38 @@ impl Access {
         if let Some((_, _, happened)) = self.happened.iter().rev().find(is_recent) {
             return happened.clone();
         }
-        self.without_fault(cluster, client, had).or_else(ended).unwrap_or_else(|| "no fault under way".to_owned())
+        let without_fault = || self.without_fault(cluster, client, had);
+        // That a client is sent to itself ends no connection.
+        let why = match had {
+            ConnectionState::None if is_itself => in_vain().or_else(without_fault),
+            _ => without_fault().or_else(|| in_vain().filter(|_| is_itself)),
+        };
+        why.or_else(ended).unwrap_or_else(|| "no fault under way".to_owned())
+    }
+
+    /// What became of the server of a connection: it has left the control plane, or was asked to stop.
+    fn end_of_server(&self, cluster: KubeClusterId, had: ConnectionState, at: Time) -> Option<String> {
+        let host = self.scenario.kube.clusters[cluster].control_plane[had.other_end()?.0 as usize];
+        if self.left.contains_key(&(cluster, host)) {
+            return Some(self.removed(&[host]));
+        }
+        let since = at.since(*self.stopping.get(&(cluster, host))?);
+        let when = if since == Duration::ZERO { String::new() } else { format!(" {} before", text::duration(since)) };
+        Some(format!("it was asked to stop{when}"))
+    }
+
+    /// Hosts that have left the control plane since a load balancer updates its targets no longer: a client without a connection may be sent
+    /// there.
+    fn stale_targets(&self, cluster: KubeClusterId, had: ConnectionState, fault: &ActiveFault) -> Option<String> {
+        let is_stale = matches!(fault.fault, Fault::LbStaleTargets(_)) && had == ConnectionState::None;
+        let since = |((of, _), then): &(&(KubeClusterId, NodeId), &Time)| *of == cluster && **then >= fault.from;
+        let left: Vec<NodeId> = self.left.iter().filter(|left| is_stale && since(left)).map(|((_, host), _)| *host).collect();
+        (!left.is_empty()).then(|| self.removed(&left))
+    }
+
+    fn removed(&self, hosts: &[NodeId]) -> String {
+        let names: Vec<&str> = hosts.iter().map(|host| &*self.scenario.nodes[*host].name).collect();
+        format!("{} {} removed from the control plane", text::list(&names), if names.len() == 1 { "was" } else { "were" })
     }
 
     /// Why what a client dials, or dialled, does not reply, where no fault has to explain that.
@@ -100,9 +135,7 @@ impl Access {
 
     /// What a client calls API servers that it reaches beside its load balancer.
     fn alternatives(&self, cluster: KubeClusterId, client: ApiClient) -> &'static str {
-        let spec = &self.scenario.kube.clusters[cluster];
-        let further = if let ApiClient::Further(id, _) = client { Some(&spec.api_clients[id]) } else { None };
-        let is_configured = spec.access.is_some_and(|access| way(client, &access, further) == Some(Alternatives::Configured));
+        let is_configured = self.way_beside(cluster, client) == Some(Alternatives::Configured);
         if is_configured { "alternative hosts" } else { "alternative services" }
     }
 
@@ -139,6 +172,11 @@ impl Access {
             _ => None,
         }
     }
+}
+
+/// Whether a fault of a load balancer only sends clients to the wrong servers.
+const fn misdirects(fault: &Fault) -> bool {
+    matches!(fault, Fault::LbStaleTargets(_) | Fault::LbTcpHealthOnly(_) | Fault::LbWrongTarget(_))
 }
 
 /// Why a host of the control plane does not reach servers other than its own.

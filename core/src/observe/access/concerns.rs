@@ -1,10 +1,11 @@
 //! Which faults may have to do with an outage of a client: those that hit the connection that it had, or what it dials.
 
 use super::{Access, Beginning};
-use crate::access::origin::node;
+use crate::access::origin::{node, way};
 use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{KubeClusterId, NodeId, ZoneId};
 use crate::kube::ctx::ApiClient;
+use crate::scenario::access::{Alternatives, Loopback};
 use crate::scenario::{Fault, FaultTarget, Hit, Impact, LbPartition, Place};
 
 impl Access {
@@ -16,19 +17,33 @@ impl Access {
             return false;
         }
         let used = beginning.now.other_end().or_else(|| beginning.had.other_end());
+        let stays = self.stays_on_host(cluster, client);
         let (dials_balancer, dials_server) = match beginning.dials {
-            Some(Dialled::Balancer { .. } | Dialled::Itself) => (true, false),
+            Some(Dialled::Balancer { .. }) => (true, false),
+            Some(Dialled::Itself) => (stays.is_none(), false),
             Some(Dialled::Server | Dialled::Outside { .. }) => (false, true),
             None => (false, false),
         };
-        let through = dials_balancer || used.map_or(!dials_server, |(_, through)| through);
+        let through = dials_balancer || used.map_or(stays.is_none() && !dials_server, |(_, through)| through);
+        // From outside the cluster network no packet passes on that way, whatever happens to it.
+        let is_outside = matches!(beginning.dials, Some(Dialled::Outside { .. }));
+        let knows_servers = stays.is_some()
+            || match self.way_beside(cluster, client) {
+                None => false,
+                // It dials the balancer as long as it knows none.
+                Some(Alternatives::InMemoryDns) => !dials_balancer,
+                Some(_) => true,
+            };
         let own = self.origin(cluster, client).filter(|_| through);
         let balancer = own.map(|own| &scenario.load_balancers[own]);
         let members: Vec<NodeId> = scenario.etcd[spec.etcd].members.iter().map(|member| member.node).collect();
         let members = if beginning.needs_etcd() { &members[..] } else { &[] };
         let client = node(client, spec);
-        let servers: Vec<NodeId> =
-            used.map_or_else(|| spec.control_plane.clone(), |(server, _)| vec![spec.control_plane[server as usize]]);
+        let servers: Vec<NodeId> = match (used, stays) {
+            (Some((server, _)), _) => vec![spec.control_plane[server as usize]],
+            (None, Some(own)) => vec![own],
+            (None, None) => spec.control_plane.clone(),
+        };
         let uses = |host: NodeId| client == Some(host) || servers.contains(&host) || members.contains(&host);
         let zone_of = |host: &NodeId| scenario.nodes[*host].zone;
         let of_balancer = |zone: ZoneId| {
@@ -50,7 +65,7 @@ impl Access {
         let client_at = |place: Place| client.is_none_or(|host| is_at(&host, place));
         let server_at = |place: Place| servers.iter().any(|host| is_at(host, place));
         let member_at = |place: Place| members.iter().any(|host| is_at(host, place));
-        let straight = used.is_none_or(|(_, through)| !through) || dials_server;
+        let straight = used.map_or(knows_servers && !is_outside, |(_, through)| !through) || dials_server && !is_outside;
         let crosses = |a: Place, b: Place| {
             through && balancer_at(b) && (client_at(a) || server_at(a))
                 || straight && client_at(a) && server_at(b)
@@ -76,6 +91,23 @@ impl Access {
             // Faults that have begun hit what they name.
             Hit::Member(_) | Hit::Node(_) | Hit::Volume(_) | Hit::Zone(_) => false,
         })
+    }
+}
+
+impl Access {
+    /// Host of a client whose packets to its load balancer never leave that host: it reaches the API server there alone.
+    fn stays_on_host(&self, cluster: KubeClusterId, client: ApiClient) -> Option<NodeId> {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let balancer = &self.scenario.load_balancers[self.origin(cluster, client)?];
+        let own = node(client, spec).filter(|own| spec.control_plane.contains(own));
+        own.filter(|_| balancer.loopback == Loopback::StaysOnHost && self.way_beside(cluster, client).is_none())
+    }
+
+    /// The way of a client to API servers beside its load balancer.
+    pub(super) fn way_beside(&self, cluster: KubeClusterId, client: ApiClient) -> Option<Alternatives> {
+        let spec = &self.scenario.kube.clusters[cluster];
+        let further = if let ApiClient::Further(id, _) = client { Some(&spec.api_clients[id]) } else { None };
+        way(client, &spec.access?, further)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::kernel::time::{Duration, Time};
 use crate::kube::spec::balancers::has_clients;
 use crate::scenario::access::LoadBalancer;
 use crate::scenario::units::Bandwidth;
-use crate::scenario::{ActiveFault, Fault, Hit, LbPartition, Place, Scenario, text};
+use crate::scenario::{ActiveFault, Fault, Hit, LbDown, LbPartition, LbRemoved, Place, Scenario, text};
 
 /// What waits at a load balancer after it was throttled is gone after this time at most, as far as causes are told.
 pub(super) const BACKLOG: Duration = Duration::from_secs(600);
@@ -89,8 +89,11 @@ pub(super) struct BalancerPart {
 }
 
 impl Causes {
-    /// The load balancer in front of an API.
+    /// The load balancer in front of an API; `None` also where requests were late: those are measured at the API servers, behind it.
     fn balancer_of(&self, outage: &Outage) -> Option<BalancerId> {
+        if outage.late {
+            return None;
+        }
         Some(self.scenario.kube.clusters[outage.api?].access?.balancer)
     }
 
@@ -153,6 +156,27 @@ impl Causes {
             },
             (found, _) => BalancerPart { text: format!("load balancer {name} finds {}", text::list(found)), explains: true },
         })
+    }
+
+    /// Hosts that had left the control plane before an outage, to which a load balancer still sends clients: it does not update its targets.
+    pub(super) fn stale_targets(&self, outage: &Outage) -> Option<String> {
+        let (cluster, id) = (outage.api?, self.balancer_of(outage)?);
+        let is_under_way =
+            |(fault, to): &&(ActiveFault, Option<Time>)| fault.from <= outage.from && to.is_none_or(|to| to > outage.from);
+        let under_way = || self.faults.iter().filter(is_under_way).map(|(fault, _)| fault);
+        let is_stale = |fault: &&ActiveFault| matches!(&fault.fault, Fault::LbStaleTargets(fault) if fault.0 == id);
+        let since = under_way().filter(is_stale).map(|fault| fault.from).min()?;
+        if under_way()
+            .any(|fault| matches!(fault.fault, Fault::LbDown(LbDown(own)) | Fault::LbRemoved(LbRemoved(own)) if own == id))
+        {
+            return None;
+        }
+        // Of those that have left just now is told without that.
+        let left = self.work.left(cluster, since, outage.from - BEFORE);
+        let names: Vec<&str> = left.map(|host| &*self.scenario.nodes[host].name).collect();
+        let name = &self.scenario.load_balancers[id].name;
+        let had = || format!("{} had left the control plane, and load balancer {name} sends clients there", text::list(&names));
+        (!names.is_empty()).then(had)
     }
 
     /// Which targets the nodes of a load balancer find unhealthy at a time: nodes that find the same together, and no nodes where all do.

@@ -2,15 +2,15 @@
 
 use super::balancers::BalancerPart;
 use super::servers::{ApiOutage, ApiOutageKind, Servers};
-use super::{BEFORE, Causes, EtcdHistory, Incident, Outage, after};
+use super::{BEFORE, Causes, EtcdHistory, Incident, Outage};
 use crate::ids::{EtcdId, MemberId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::Verb;
-use crate::record::{Service, StepDownReason, StopReason};
+use crate::record::{Service, StepDownReason};
 use crate::scenario::text;
 use crate::scenario::{
-    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Hit, Impact, MemberChange, NodePartition, ProcessKill,
-    ProcessPause, ZonePartition,
+    ActiveFault, Direction, Fault, FaultTarget, GracefulStop, Impact, MemberChange, NodePartition, ProcessKill, ProcessPause,
+    ZonePartition,
 };
 
 /// More clauses about what broke than this are summed up.
@@ -25,10 +25,10 @@ pub(super) const SETTLES: Duration = Duration::from_secs(1);
 const MESSAGE: Duration = Duration::from_millis(10);
 
 /// A clause about what broke.
-struct Clause {
-    text: String,
+pub(super) struct Clause {
+    pub(super) text: String,
     /// The member whose name `text` begins with, if it does.
-    about: Option<MemberId>,
+    pub(super) about: Option<MemberId>,
     /// It tells the end of a pod.
     ends_pod: bool,
 }
@@ -84,6 +84,8 @@ impl Causes {
         self.quorum(outage, &mut clauses);
         clauses.extend(self.unwritten(outage).filter(|_| lost.is_none()));
         clauses.extend(servers.lost);
+        clauses.extend(self.behind_what_is_back(outage).filter(|_| !explained));
+        clauses.extend(self.stale_targets(outage));
         clauses.extend(balancer.map(|part| part.text));
         self.mended(outage, lost.map(|(_, leader, _)| leader), &mut clauses);
         clauses.extend(servers.back);
@@ -370,57 +372,6 @@ impl Causes {
             Incident::Elected(_, Some(member)) if at >= outage.from => Some((at, member, incident)),
             Incident::Deposed(member) if at == outage.from => Some((at, member, incident)),
             _ => None,
-        })
-    }
-
-    /// What became of the leader: said in the clause that tells what hit it, where there is one, or in one of its own.
-    fn fate(&self, at: Time, leader: MemberId, how: Incident, outage: &Outage, broken: &mut [Clause]) -> Option<String> {
-        let hit = broken.iter_mut().find(|clause| clause.about == Some(leader));
-        let ended = |(_, incident)| matches!(incident, Incident::PodEnds(end) if self.is_end_of(end, self.name(leader)));
-        let told_to_stop = || {
-            let stop = Fault::GracefulStop(GracefulStop(FaultTarget::Named(leader)));
-            self.faults.iter().any(|(f, _)| f.fault == stop) || self.around(outage).any(ended)
-        };
-        // What happened to it, and whether what hit it says so already.
-        let (fate, implied) = match how {
-            Incident::LeaderGone(_, StopReason::Removed) => {
-                (format!("{} stopped{}", self.name(leader), after(at, outage)), false)
-            }
-            Incident::LeaderGone(..) => (format!("gone{}", after(at, outage)), true),
-            Incident::SteppedDown(_, StepDownReason::QuorumInactive) => {
-                (format!("stepped down{} (no majority answered)", after(at, outage)), false)
-            }
-            Incident::SteppedDown(_, StepDownReason::HigherTerm) if told_to_stop() => {
-                ("transferred leadership".to_owned(), false)
-            }
-            Incident::SteppedDown(_, StepDownReason::HigherTerm) => {
-                (format!("stepped down{} (it received a higher term)", after(at, outage)), false)
-            }
-            Incident::SteppedDown(_, StepDownReason::Removed) => (format!("stepped down{}", after(at, outage)), true),
-            Incident::Deposed(_) => {
-                let by = self.clusters[outage.cluster].leader;
-                (format!("replaced by {}", by.map_or("another", |by| self.name(by))), false)
-            }
-            _ if self.cut_off(leader, outage) => ("unreachable".to_owned(), true),
-            _ => ("sent no heartbeat in time".to_owned(), false),
-        };
-        let Some(hit) = hit else {
-            let name = format!("{} ", self.name(leader));
-            return Some(format!("leader {name}{}", fate.strip_prefix(&name).unwrap_or(&fate)));
-        };
-        hit.text.insert_str(0, "leader ");
-        (!implied).then_some(fate)
-    }
-
-    /// Whether a member's node or zone was cut off while the outage lasted.
-    fn cut_off(&self, member: MemberId, outage: &Outage) -> bool {
-        let node = self.scenario.member(member).node;
-        let zone = self.clusters[member.cluster].zones[member.index as usize];
-        self.faults.iter().any(|(fault, to)| {
-            let under_way = to.is_none_or(|to| to > outage.from) && outage.to.is_none_or(|end| fault.from <= end);
-            let hits = |hit: &Hit| [Hit::Node(FaultTarget::Named(node)), Hit::Zone(FaultTarget::Named(zone))].contains(hit);
-            let fault = fault.fault.kind();
-            under_way && fault.impact() == Impact::Cuts && fault.hits().iter().any(hits)
         })
     }
 

@@ -104,6 +104,14 @@ impl Causes {
         (!told.is_empty()).then(|| text::list(&told))
     }
 
+    /// The same of an outage that begins as its load balancer comes back: what is over does not explain it.
+    pub(super) fn behind_what_is_back(&self, outage: &Outage) -> Option<String> {
+        let is_back = |(fault, to): &(ActiveFault, Option<Time>)| {
+            to.is_some_and(|to| to <= outage.from && to + BEFORE >= outage.from) && self.hits_balancer(fault, outage)
+        };
+        self.faults.iter().any(is_back).then(|| self.long_away(outage)).flatten()
+    }
+
     /// From now on an API serves a part of its resources: what stalls matters, however long ago that began.
     pub(super) fn of_share(&mut self, at: Time, cluster: KubeClusterId) {
         let stalled = self.stalled.iter().filter(|((of, _), _)| *of == cluster);

@@ -40,7 +40,7 @@ pub(super) struct Work {
     /// Processes without a pod that are terminating.
     orphans: Vec<OrphanStop>,
     /// Hosts that were removed from a control plane.
-    left: BTreeSet<(KubeClusterId, NodeId)>,
+    left: BTreeMap<(KubeClusterId, NodeId), Time>,
 }
 
 /// A process whose pod was deleted while its node was out of reach, and that the kubelet stopped when it saw that.
@@ -89,7 +89,13 @@ impl Work {
 
     /// Whether a host is no part of a control plane any more.
     pub(super) fn has_left(&self, cluster: KubeClusterId, host: NodeId) -> bool {
-        self.left.contains(&(cluster, host))
+        self.left.contains_key(&(cluster, host))
+    }
+
+    /// Hosts that have left a control plane between two times.
+    pub(super) fn left(&self, cluster: KubeClusterId, from: Time, to: Time) -> impl Iterator<Item = NodeId> {
+        let left = self.left.iter().filter(move |((of, _), at)| *of == cluster && (from..=to).contains(at));
+        left.map(|((_, host), _)| *host)
     }
 
     /// Drops ends of API servers before these times.
@@ -134,7 +140,7 @@ impl Causes {
                 if joins {
                     self.work.left.remove(&(cluster, host));
                 } else {
-                    self.work.left.insert((cluster, host));
+                    self.work.left.insert((cluster, host), at);
                 }
                 self.happened(at, spec.etcd, Incident::Host(host, joins));
             }

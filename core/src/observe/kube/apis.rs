@@ -193,9 +193,13 @@ impl Apis {
             let [read_unavailable_s, write_unavailable_s] = with_late(own.unwrap_or(by_state), &late);
             let failed = |verb: Verb| {
                 let own = api.vantages.get(&from).map_or(&api.requests[verb as usize], |of| &of[verb as usize].1);
-                let longer = |sum: FailedPart, (span, _): (Span, bool)| FailedPart {
-                    lasted_s: sum.lasted_s + length(span.to.since(span.from)),
-                    share: sum.share.max(span.least.missing()),
+                let longer = |sum: FailedPart, (span, _): (Span, bool)| {
+                    let lasted_s = length(span.to.since(span.from));
+                    FailedPart {
+                        lasted_s: sum.lasted_s + lasted_s,
+                        part_s: sum.part_s + if span.is_whole() { 0.0 } else { lasted_s },
+                        share: sum.share.max(span.least.missing()),
+                    }
                 };
                 own.until(now).fold(FailedPart::default(), longer)
             };

@@ -54,7 +54,8 @@ impl ApiOutageReport {
 /// Sentences about times without answers; `whose`: what follows the words about requests.
 fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
     let stops = if whose.is_empty() { "stalled" } else { "failed" };
-    let sentence = |verb: &str, what: &str, part: &str| {
+    let sentence = |verb: &str, requests: &str, part: &str| {
+        let what = &format!("{requests}{whose}");
         let outages = api.outages.iter().filter(|outage| outage.verb == verb);
         let (late, by_state): (Vec<_>, Vec<_>) = outages.partition(|outage| outage.late);
         let (whole, parts): (Vec<_>, Vec<_>) = by_state.into_iter().partition(|outage| outage.is_whole());
@@ -65,20 +66,23 @@ fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
             completed: o.completed,
         };
         let spans: Vec<Span> = whole.into_iter().map(span).collect();
+        let late_s = late.iter().map(|o| o.to_s - o.from_s).sum();
         let of = |row: &ApiVantageReport| match verb {
-            "read" => hit(row.reads, row.read_unavailable_s),
-            _ => hit(row.writes, row.write_unavailable_s),
+            "read" => hit(row.reads, (row.read_unavailable_s, late_s)),
+            _ => hit(row.writes, (row.write_unavailable_s, late_s)),
         };
+        let part_s: f64 = parts.iter().map(|o| o.to_s - o.from_s).sum();
         let counted = FailedPart {
-            lasted_s: spans.iter().map(|span| span.to_s - span.from_s).chain(parts.iter().map(|o| o.to_s - o.from_s)).sum(),
+            lasted_s: spans.iter().map(|span| span.to_s - span.from_s).sum::<f64>() + part_s,
+            part_s,
             share: if spans.is_empty() { parts.iter().map(|part| part.share).fold(0.0, f64::max) } else { 1.0 },
         };
         let counted_s = if verb == "read" { api.read_unavailable_s } else { api.write_unavailable_s };
         let rows = api.vantages.iter().map(|row| (&*row.from, of(row)));
-        let who = vantage::who((rows, api.vantages.len()), &hit(counted, counted_s));
+        let who = vantage::who((rows, api.vantages.len()), &hit(counted, (counted_s, late_s)));
         // What the first sentence says is who was hit.
         let mut said = match (&spans[..], &parts[..], &late[..]) {
-            ([], [], [_, ..]) => return slow(what, &late, &who),
+            ([], [], [_, ..]) => return slow(requests, &late, &who),
             ([], [_, ..], _) => stalled((part, stops), &parts, &who),
             (_, [], _) => unavailable(what, &spans, &who),
             _ => {
@@ -88,30 +92,34 @@ fn availability(api: &ApiReport, whose: &str) -> Vec<Sentence> {
         };
         if !late.is_empty() {
             said.push(say(" "));
-            said.extend(slow(what, &late, ""));
+            said.extend(slow(requests, &late, ""));
         }
         said
     };
     let words = |verb: &str| super::text(&sentence(verb, "", ""));
     if words("read") == words("write") {
         let part = if whose.is_empty() { "the API".to_owned() } else { format!("requests{whose}") };
-        vec![sentence("write", &format!("API reads and writes{whose}"), &part)]
+        vec![sentence("write", "API reads and writes", &part)]
     } else {
-        let of = |verb: &str, requests: &str| {
-            let what = format!("{requests}{whose}");
-            sentence(verb, &what, &what)
-        };
+        let of = |verb: &str, requests: &str| sentence(verb, requests, &format!("{requests}{whose}"));
         vec![of("write", "API writes"), of("read", "API reads")]
     }
 }
 
-/// How clients were hit: all of them for so long, or a part of them.
-fn hit(part: FailedPart, unavailable_s: f64) -> String {
-    if part.share > 0.0 && part.share < 1.0 {
-        format!("{} failed for {}", text::fraction(part.share), text::seconds(part.lasted_s))
-    } else {
-        vantage::hit_for(unavailable_s)
+/// How clients were hit: all of them for so long, or a part of them; where none was by the API's state, for which part of the time in which
+/// requests were late (`late_s`) theirs were.
+fn hit(of: FailedPart, (unavailable_s, late_s): (f64, f64)) -> String {
+    if of.share <= 0.0 && unavailable_s > 0.0 && late_s > 0.0 {
+        return format!("{} of the time", text::fraction((unavailable_s / late_s).min(1.0)));
     }
+    if of.share <= 0.0 {
+        return vantage::hit_for(unavailable_s);
+    }
+    if of.share < 1.0 {
+        return format!("{} failed for {}", text::fraction(of.share), text::seconds(of.lasted_s));
+    }
+    let whole = vantage::hit_for(of.lasted_s - of.part_s);
+    if of.part_s > 0.0 { format!("{whole}, and a part failed for {}", text::seconds(of.part_s)) } else { whole }
 }
 
 /// `About a third of the API stalled for 38 s.`: times in which a part of the resources, or of new clients, got no answers.
@@ -142,7 +150,8 @@ fn stalled((what, stops): (&str, &str), parts: &[&ApiOutageReport], whom: &str) 
     }
 }
 
-/// `API writes were too slow for 5 min (13 % of the time on average).`: times in which requests were late.
+/// `API writes were too slow for 5 min (13 % of the time on average).`: times in which requests were late, measured at the API servers,
+/// whatever load balancer is before them.
 fn slow(what: &str, late: &[&ApiOutageReport], whom: &str) -> Sentence {
     let (unavailable_s, lasted_s) =
         late.iter().fold((0.0, 0.0), |(sum, lasted), one| (sum + one.unavailable_s, lasted + (one.to_s - one.from_s)));
@@ -311,6 +320,19 @@ mod tests {
         assert_eq!(told(&[]), ".");
         assert_eq!(told(&[cpu; 3]), format!("; 3 pods are pending: {cpu}."));
         assert_eq!(told(&[taints, cpu, cpu, taints, cpu]), format!("; 5 pods are pending: {cpu} (2 of them for other reasons)."));
+    }
+
+    #[test]
+    fn who_was_hit_is_told_in_whole_times_and_parts() {
+        let check = |[lasted_s, part_s, share]: [f64; 3], late: (f64, f64), expected: &str| {
+            assert_eq!(hit(FailedPart { lasted_s, part_s, share }, late), expected);
+        };
+        // For two minutes all, for five a third: 220 s on average.
+        check([420.0, 300.0, 1.0], (220.0, 0.0), "for 2 min, and a part failed for 5 min");
+        check([120.0, 0.0, 1.0], (120.0, 0.0), "for 2 min");
+        check([300.0, 300.0, 0.333], (100.0, 0.0), "about a third failed for 5 min");
+        check([0.0; 3], (30.0, 300.0), "10 % of the time");
+        check([0.0; 3], (0.0, 300.0), "");
     }
 
     fn late(from_s: f64, to_s: f64, share: f64, completed: bool) -> ApiOutageReport {

@@ -83,6 +83,97 @@ fn what_a_load_balancer_adds_to_an_outage_is_named() {
 }
 
 #[test]
+fn a_server_that_had_not_run_for_long_is_named_when_its_load_balancer_comes_back() {
+    let kill = json!({"at": "4m", "for": "10m", "kind": "api_server_kill", "node": "c-control-plane-0"});
+    let down = json!({"at": "6m", "for": "2m", "kind": "lb_down", "balancer": "api-int"});
+    let report = report(&json!({}), "0s", json!([]), json!([kill, down]));
+    let again: Vec<_> = report.api["c"].outages.iter().filter(|outage| outage.from_s >= 480.0).collect();
+    let told = "load balancer api-int is up again; API server on c-control-plane-0 had not run for 4 min";
+    assert!(!again.is_empty() && again.iter().all(|outage| outage.root_cause == told), "{again:?}");
+}
+
+#[test]
+fn why_a_connection_ended_is_told_where_its_host_is_sent_to_itself_then() {
+    let stop = |k: u8| json!({"at": format!("{}m", 5 + 4 * k), "for": "1m", "kind": "api_server_stop", "node": format!("c-control-plane-{k}")});
+    for (loopback, then) in
+        [("fails", "api-int sends hosts of the control plane to themselves, which fails"), ("stays_on_host", "stays there")]
+    {
+        let report = report(&json!({"loopback": loopback}), "70s", json!([]), json!([stop(0), stop(1), stop(2)]));
+        let ended: Vec<&str> = causes(&report).into_iter().filter(|cause| cause.contains(" ended (")).collect();
+        assert!(ended.iter().all(|cause| cause.contains("ended (it was asked to stop 70 s before)")), "{ended:?}");
+        assert!(ended.iter().any(|cause| cause.ends_with(then)), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_server_that_left_the_control_plane_is_named_while_its_load_balancer_has_stale_targets() {
+    let stale = json!({"at": "2m", "for": "10m", "kind": "lb_stale_targets", "balancer": "api-int"});
+    let down = json!({"at": "9m", "for": "1m", "kind": "lb_down", "balancer": "api-int"});
+    let clients = json!([{"name": "op", "runs_on": "workers", "rate": "1/s", "start": "8m", "requests": 20}]);
+    let mut file = file(&json!({}), "0s", clients, json!([stale, down]));
+    file["operations"] = json!([{"at": "5m", "remove_control_plane_node": {"cluster": "c", "node": "c-control-plane-1"}}]);
+    let report = report_of(&file);
+    let stale =
+        "c-control-plane-1 was removed from the control plane, load balancer api-int does not update the health of its targets)";
+    let found = causes(&report);
+    for begins in ["its connection to c-control-plane-1 through api-int ended (", "it found no API server when it started ("] {
+        let own: Vec<&&str> = found.iter().filter(|cause| cause.starts_with(begins) && !cause.contains("went down")).collect();
+        assert!(!own.is_empty() && own.iter().all(|cause| ***cause == format!("{begins}{stale}")), "{found:?}");
+    }
+    let again: Vec<_> = report.api["c"].outages.iter().filter(|outage| outage.from_s >= 540.0).collect();
+    let told = "c-control-plane-1 had left the control plane, and load balancer api-int sends clients there";
+    assert!(again.iter().any(|outage| outage.from_s >= 600.0), "{again:?}");
+    assert!(again.iter().all(|outage| outage.root_cause.contains(told) == (outage.from_s >= 600.0)), "{again:?}");
+}
+
+#[test]
+fn clients_are_told_of_faults_on_the_ways_that_they_have() {
+    let kill = json!({"at": "5m", "for": "1m", "kind": "api_server_kill", "node": "c-control-plane-0"});
+    let down = json!({"at": "5m", "for": "3m", "kind": "lb_down", "balancer": "api-int"});
+    // The balancer alone, or none of it.
+    let client = |name: &str, alternatives: &str| json!({"name": name, "nodes": ["w"], "rate": "1/s", "timeout": "5s", "start": "6m", "alternatives": alternatives});
+    let link = json!({"at": "4m", "for": "8m", "kind": "link_partition", "between": ["w", "c-control-plane-1"]});
+    let mut file =
+        file(&json!({"zones": ["c"]}), "0s", json!([client("op", "none"), client("dns", "in_memory_dns")]), json!([link, down]));
+    file["topology"]["nodes"] = json!([{"name": "w", "zone": "c"}]);
+    let found = report_of(&file);
+    for name in ["op", "dns"] {
+        let row = found.access.iter().find(|row| row.clients == name).expect("it has one");
+        let told = "it found no API server when it started (load balancer api-int went down)";
+        assert!(!row.outages.is_empty() && row.outages.iter().all(|outage| outage.cause == told), "{:?}", row.outages);
+    }
+    let stays = report(&json!({"loopback": "stays_on_host"}), "0s", json!([]), json!([kill, down]));
+    let hosts = stays.access.iter().find(|row| row.clients == "kubelets of control-plane hosts").expect("they run");
+    assert!(!hosts.outages.is_empty() && hosts.outages.iter().all(|outage| !outage.cause.contains("went down")), "{hosts:?}");
+}
+
+#[test]
+fn late_requests_of_an_api_are_none_of_its_load_balancers() {
+    let mut faults: Vec<Value> = (0..3)
+        .map(|k| json!({"at": "2m", "for": "90s", "kind": "disk_slow", "volume": format!("c/etcd-{k}"), "add": "900ms", "factor": 1}))
+        .collect();
+    faults.push(json!({"at": "1m", "for": "5m", "kind": "lb_throttled", "balancer": "api-int", "bandwidth": "1MB/s"}));
+    let mut file = file(&json!({}), "0s", json!([]), json!(faults));
+    file["duration"] = json!("6m");
+    file["traffic"] = json!("requests");
+    file["clusters"][0]["use"] = json!({"idle": false, "requests": [{"name": "writes", "verb": "update", "rate": "20/s"}]});
+    let report = report_of(&file);
+    let late: Vec<_> = report.api["c"].outages.iter().filter(|outage| outage.late).collect();
+    assert!(!late.is_empty() && late.iter().all(|outage| !outage.root_cause.contains("api-int")), "{late:?}");
+    assert!(report.verdict().contains("API writes were too slow for "), "{}", report.verdict());
+}
+
+#[test]
+fn vantages_are_compared_by_whole_times_and_parts() {
+    let cut = json!({"at": "2m", "for": "2m", "kind": "zone_partition", "zone": "a"});
+    let stale = json!({"at": "8m", "for": "5m", "kind": "lb_stale_targets", "balancer": "api-int"});
+    let dead = json!({"at": "8m", "for": "5m", "kind": "api_server_kill", "node": "c-control-plane-1"});
+    let report = report(&json!({"zones": ["a", "b", "c"]}), "0s", json!([]), json!([cut, stale, dead]));
+    let verdict = report.verdict();
+    assert!(verdict.contains(" for clients outside a; inside it for 2 min, and a part failed for 5 min. "), "{verdict}");
+}
+
+#[test]
 fn packets_from_outside_the_cluster_network_that_vanish_are_a_cause() {
     let outside = |name: &str, alternatives: &str| {
         json!({
