@@ -143,8 +143,10 @@ pub(crate) struct Client {
     dialled: Option<Dialled>,
     /// Its list of alternatives expired since it was last connected.
     list_expired: bool,
-    /// It has opened a connection with the last update.
-    has_connected: bool,
+    /// Connections that it has opened with the last update, in order: whether each goes through the load balancer.
+    opened: Vec<bool>,
+    /// Its server has closed its connection with the last update (GOAWAY).
+    has_gone_away: bool,
     /// How often it has moved to a server that was listed to it, all at this time.
     moves: (Time, u32),
     draws: Stream,
@@ -182,7 +184,8 @@ impl Client {
             expired: None,
             dialled: None,
             list_expired: false,
-            has_connected: false,
+            opened: Vec::new(),
+            has_gone_away: false,
             moves: (now, 0),
             draws,
             drawn: 0,
@@ -262,7 +265,8 @@ impl Client {
 
     /// Servers, paths or the balancer may have changed, or something is due.
     pub(crate) fn update(&mut self, ctx: &ClientCtx<'_>) {
-        (self.ended, self.has_connected) = (InFlight::Lost, false);
+        (self.ended, self.has_gone_away) = (InFlight::Lost, false);
+        self.opened.clear();
         match &self.state {
             State::Open { attempt, connection, wait, advertises, .. } => {
                 let (attempt, connection, wait, advertises) = (*attempt, *connection, *wait, *advertises);
@@ -278,7 +282,8 @@ impl Client {
                         self.connected(attempt, connection, (way, wait), ctx);
                     }
                     reply @ (Reply::Accepted(_) | Reply::Refused | Reply::Closed) => {
-                        if matches!(reply, Reply::Accepted(_)) || ctx.drains(connection) {
+                        self.has_gone_away = matches!(reply, Reply::Accepted(_));
+                        if self.has_gone_away || ctx.drains(connection) {
                             self.ended = InFlight::Answered;
                         }
                         self.renew_list(attempt, advertises, ctx.now);
@@ -345,10 +350,11 @@ impl Client {
         match (reply, dial) {
             (Reply::Accepted(connection), _) => match ctx.state(self.host, connection) {
                 Reply::Accepted(way) => {
+                    self.opened.push(connection.through.is_some());
                     if self.first_read_moves_it(attempt, connection, ctx) {
                         return self.reconnect(ctx);
                     }
-                    (self.answered, self.has_connected) = (None, true);
+                    self.answered = None;
                     let mean = self.timings.goaway;
                     self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
                     self.connected(attempt, connection, (way, ctx.wait(connection)), ctx);

@@ -82,9 +82,11 @@ pub enum Detail {
     Dials(Dialled),
     /// Responses wait in a queue of the load balancer for longer than its requests do.
     Queues,
+    /// Its server has closed its connection, as any does now and then (GOAWAY).
+    GoneAway,
 }
 
-traced! { enum Detail { Connected { through } = 0, Dials(to) = 1, Queues = 2 } }
+traced! { enum Detail { Connected { through } = 0, Dials(to) = 1, Queues = 2, GoneAway = 3 } }
 
 /// What a client dials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

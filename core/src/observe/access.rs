@@ -62,6 +62,8 @@ struct Client {
     dials: Option<Dialled>,
     /// Responses wait in a queue for longer than its requests do.
     queues: bool,
+    /// Its server has closed its connection (GOAWAY), and it has none since.
+    gone_away: bool,
     /// The outage that is under way.
     outage: Option<Outage>,
     over: Vec<Outage>,
@@ -91,6 +93,8 @@ struct Beginning {
     dials: Option<Dialled>,
     /// Responses wait in a queue for longer than its requests do.
     queues: bool,
+    /// The server closed the connection (GOAWAY).
+    gone_away: bool,
 }
 
 impl Beginning {
@@ -329,13 +333,25 @@ impl Client {
     fn new(at: Time) -> Self {
         let none = ConnectionState::None;
         let (outage, over, dials) = (None, Vec::new(), None);
-        Self { state: none, since: at, before: none, dials, queues: false, outage, over, connections: 0, through: 0 }
+        Self {
+            state: none,
+            since: at,
+            before: none,
+            dials,
+            queues: false,
+            gone_away: false,
+            outage,
+            over,
+            connections: 0,
+            through: 0,
+        }
     }
 
     fn detail(&mut self, detail: Detail) {
         match detail {
             Detail::Connected { through } => {
                 self.connections += 1;
+                self.gone_away = false;
                 self.through += u64::from(through);
             }
             Detail::Dials(to) => {
@@ -345,6 +361,7 @@ impl Client {
                 }
             }
             Detail::Queues => self.queues = true,
+            Detail::GoneAway => self.gone_away = true,
         }
     }
 
@@ -371,7 +388,7 @@ impl Client {
         }
         // A connection that ended in the very moment in which it was opened has no part in it.
         let had = if let ConnectionState::Open { .. } = self.before { self.before } else { before };
-        let beginning = Beginning { had, now: state, dials: self.dials, queues: self.queues };
+        let beginning = Beginning { had, now: state, dials: self.dials, queues: self.queues, gone_away: self.gone_away };
         Some(beginning)
     }
 }
@@ -436,6 +453,7 @@ pub fn describe(record: AccessRecord, id: KubeClusterId, scenario: &Scenario) ->
                 Detail::Connected { .. } => "opens a connection",
                 Detail::Dials(_) => "dials without success",
                 Detail::Queues => "waits for responses in a queue",
+                Detail::GoneAway => "has its connection closed by its server",
             };
             format!("{} {what}", name(client, cluster, scenario))
         }

@@ -27,14 +27,18 @@ impl Client {
 
     /// What the state of its connection does not tell of the last update. `before`: that state, and what it dialled.
     pub(crate) fn details(&self, before: (ConnectionState, Option<Dialled>)) -> impl Iterator<Item = Detail> {
-        let State::Open { connection, way, wait, .. } = self.state else {
-            let dials = self.dialled.filter(|_| self.dialled != before.1);
-            return [dials.map(Detail::Dials), None].into_iter().flatten();
+        let gone_away = self.has_gone_away.then_some(Detail::GoneAway);
+        let connected = self.opened.iter().map(|through| Detail::Connected { through: *through });
+        let last = match self.state {
+            State::Open { way, wait, .. } => {
+                let is_late = way < self.timings.timeout && way + wait >= self.timings.timeout;
+                (is_late && self.connection_state() != before.0).then_some(Detail::Queues)
+            }
+            State::Silent { .. } | State::Dials(_) | State::Waits(_) => {
+                self.dialled.filter(|_| self.dialled != before.1).map(Detail::Dials)
+            }
         };
-        let connected = self.has_connected.then_some(Detail::Connected { through: connection.through.is_some() });
-        let is_late = way < self.timings.timeout && way + wait >= self.timings.timeout;
-        let queues = (is_late && self.connection_state() != before.0).then_some(Detail::Queues);
-        [connected, queues].into_iter().flatten()
+        gone_away.into_iter().chain(connected).chain(last)
     }
 
     /// Its connection, for requests that are simulated one by one.

@@ -51,7 +51,15 @@ impl Access {
         let (spec, Beginning { had, now, .. }) = (&self.scenario.kube.clusters[cluster], *beginning);
         let concerns = |fault: &&ActiveFault| self.concerns(&fault.fault, cluster, client, beginning);
         let just_ended = self.ended.iter().filter(|(ended, _)| *ended == at).map(|(_, fault)| fault);
-        let faults: Vec<&ActiveFault> = self.active.iter().chain(just_ended).filter(concerns).collect();
+        // Where the load balancer sends clients to the wrong servers, what stopped those matters, too.
+        let anew = Beginning { had: ConnectionState::None, ..*beginning };
+        let is_misdirected = self.active.iter().any(|fault| misdirects(&fault.fault) && concerns(&fault));
+        let misses = |fault: &&ActiveFault| {
+            let stops_server = matches!(fault.fault, Fault::ApiServerKill(_) | Fault::ApiServerStop(_));
+            is_misdirected && stops_server && self.concerns(&fault.fault, cluster, client, &anew)
+        };
+        let faults: Vec<&ActiveFault> =
+            self.active.iter().chain(just_ended).filter(|fault| concerns(fault) || misses(fault)).collect();
         let ended = || {
             let (then, fault) = self.ended.iter().rev().find(|(ended, fault)| at <= *ended + AFTER && concerns(&fault))?;
             Some(format!("{} after {}", text::duration(at.since(*then)), fault.fault.kind().ended(&*self.scenario)))
@@ -67,7 +75,8 @@ impl Access {
             reasons.extend(ended());
         }
         let own = self.end_of_server(cluster, had, at);
-        if faults.iter().all(|fault| misdirects(&fault.fault)) {
+        let own = own.or_else(|| beginning.gone_away.then(|| "its server closed it by chance, with a GOAWAY".to_owned()));
+        if beginning.gone_away || faults.iter().all(|fault| misdirects(&fault.fault) || !concerns(fault)) {
             // They make it hard to find another server, and end no connection.
             reasons.extend(own.clone().filter(|_| !faults.is_empty()));
             reasons.extend(faults.iter().filter_map(|fault| self.stale_targets(cluster, had, fault)));

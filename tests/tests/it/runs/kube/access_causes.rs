@@ -270,6 +270,36 @@ fn connections_to_the_server_of_the_one_before_count() {
     assert!((150..290).contains(&row.connections) && row.via_load_balancer == row.connections, "{row:?}");
 }
 
+/// The first connection of a resolver serves to read the endpoints, and that of a client of the document to learn of them.
+#[test]
+fn connections_that_clients_leave_at_once_count() {
+    let client =
+        |way: &str| json!({"name": way, "nodes": ["w"], "rate": "1/s", "timeout": "5s", "start": "6m", "alternatives": way});
+    let mut file = file(&json!({}), "70s", json!(["in_memory_dns", "text", "code", "custom_dialer"].map(client)), json!([]));
+    file["topology"]["nodes"] = json!([{"name": "w", "zone": "c"}]);
+    file["clusters"][0]["api_access"]["alternatives"] = json!("text");
+    let report = report_of(&file);
+    let opened = |way: &str| {
+        let row = report.access.iter().find(|row| row.clients == way).expect("it has one");
+        (row.connections, row.via_load_balancer)
+    };
+    assert_eq!(["in_memory_dns", "text", "code", "custom_dialer"].map(opened), [(2, 1), (2, 1), (2, 1), (1, 1)]);
+}
+
+#[test]
+fn a_goaway_by_chance_and_the_server_that_a_client_is_sent_to_then_are_causes() {
+    let stale = json!({"at": "2m", "for": "16m", "kind": "lb_stale_targets", "balancer": "api-int"});
+    let dead = json!({"at": "3m", "for": "14m", "kind": "api_server_kill", "node": "c-control-plane-1"});
+    let mut file = file(&json!({}), "0s", json!([]), json!([stale, dead]));
+    file["clusters"][0]["api_access"]["goaway_chance"] = json!("2%");
+    let report = report_of(&file);
+    let told = "ended (its server closed it by chance, with a GOAWAY, load balancer api-int does not update the health of its targets, \
+                the API server on c-control-plane-1 was killed)";
+    let later = report.access.iter().flat_map(|row| &row.outages).filter(|outage| outage.from_s > 180.0);
+    let found: Vec<&str> = later.map(|outage| &*outage.cause).collect();
+    assert!(!found.is_empty() && found.iter().all(|cause| cause.ends_with(told)), "{found:?}");
+}
+
 #[test]
 fn a_load_balancer_that_has_new_targets_is_a_cause_until_it_has_found_them_healthy() {
     let removed = json!([{"at": "5m", "for": "30s", "kind": "lb_removed", "balancer": "api-int"}]);
