@@ -16,6 +16,7 @@ pub mod drainability;
 pub mod estimate;
 pub mod expander;
 pub mod group;
+pub mod health;
 pub mod quota;
 pub mod scale_down;
 pub mod scale_up;
@@ -25,8 +26,9 @@ pub mod unregistered;
 
 use backoff::Backoff;
 use deletion::Deletions;
-use estimate::{missing, registered, unschedulable_pods, upcoming};
+use estimate::{missing, unschedulable_pods, upcoming};
 use group::NodeGroup;
+use health::{is_healthy, startups, too_many_unready};
 use quota::Quota;
 use scale_down::ScaleDown;
 use scale_up::{Plan, ScaleUp};
@@ -41,7 +43,7 @@ use zonefall_kube::controller::placement::Demand;
 use zonefall_kube::controller::{Controller, Due, State};
 use zonefall_kube::ctx::ClusterCtx;
 use zonefall_kube::machine::MachineId;
-use zonefall_kube::record::{GroupChoice, KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan, Ready};
+use zonefall_kube::record::{GroupChoice, KubeRecord, NodeFact, NodeGroupFact, NodeGroupScan};
 use zonefall_kube::spec::{Component, KubeClusterSpec};
 use zonefall_kube::store::Change;
 use zonefall_kube::store::Store;
@@ -310,7 +312,9 @@ impl Autoscaler {
         let one_fits = |id: MachineDeploymentId| quota.capped(1, &ctx.spec.machine_deployments[id].template.allocatable) > 0;
         let refused = |id: MachineDeploymentId| match &groups[id] {
             _ if self.back_offs[id].is_some_and(|back_off| back_off.holds(ctx.now)) => Some(GroupChoice::BackedOff),
-            _ if !is_healthy(id, store, ctx) => Some(GroupChoice::Unhealthy),
+            _ if !is_healthy(id, late(id) + self.requests[id].map_or(0, |request| request.nodes), store, ctx) => {
+                Some(GroupChoice::Unhealthy)
+            }
             group if group.limits.maximum <= group.target => Some(GroupChoice::AtMaximum),
             _ if !one_fits(id) => Some(GroupChoice::ResourcesTotal),
             _ => None,
@@ -339,14 +343,16 @@ impl Autoscaler {
             return Some(self.scans.after(ctx.now));
         }
         let scale_down = options(ctx).and_then(|options| self.scale_down.next(options.scale_down.as_ref()?, ctx.now));
-        let scale_down = scale_down.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
+        let starts = startups(store).filter(|at| *at > self.scanned).min();
+        let timed = scale_down.into_iter().chain(starts).min();
+        let timed = timed.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
         let is_missing =
             || ctx.spec.machine_deployments.keys().any(|id| unregistered(id, store).next().is_some() || missing(id, store) > 0);
         let has_asked = self.requests.iter().any(Option::is_some);
         let late = self.unregistered.deadlines(ctx.spec.timers.autoscaler.provision);
         let was_missing = late.clone().next().is_some();
         if !has_asked && !was_missing && store.unschedulable().next().is_none() && !is_missing() {
-            return scale_down;
+            return timed;
         }
         if self.changed {
             return Some(self.scans.after(ctx.now));
@@ -359,7 +365,7 @@ impl Autoscaler {
             .min()
             .map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)))
             .into_iter()
-            .chain(scale_down)
+            .chain(timed)
             .min()
     }
 }
@@ -378,25 +384,6 @@ fn is_seen_exhausted(machine: MachineId, store: &Store, ctx: &ClusterCtx<'_>) ->
 /// How it works where the scenario says nothing of it.
 fn without_options() -> ClusterAutoscaler {
     ClusterAutoscaler { balance_similar_groups: false, exhausted_at_once: false, ..ClusterAutoscaler::default() }
-}
-
-fn too_many(unready: u32, all: u32, ctx: &ClusterCtx<'_>) -> bool {
-    let timers = &ctx.spec.timers.autoscaler;
-    unready > timers.unready && unready * 100 > all * timers.unready_percent
-}
-
-/// So many nodes are unready that it rather does nothing (`IsClusterHealthy`).
-fn too_many_unready(store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let unready = store.nodes().filter(|(_, node)| node.ready != Ready::True).count();
-    too_many(unready as u32, store.nodes().count() as u32, ctx)
-}
-
-/// So few nodes of a machine deployment are ready, of those that it is to have and that are not on their way, that more would not help
-/// (`updateAcceptableRanges`, `IsNodeGroupHealthy`).
-fn is_healthy(id: MachineDeploymentId, store: &Store, ctx: &ClusterCtx<'_>) -> bool {
-    let ready = registered(id, store).filter(|node| node.ready == Ready::True).count() as u32;
-    let expected = store.machines.desired(id) - missing(id, store);
-    !too_many(expected.saturating_sub(ready), registered(id, store).count() as u32, ctx)
 }
 
 impl Autoscaler {

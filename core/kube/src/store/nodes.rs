@@ -11,6 +11,7 @@ use crate::record::{KubeRecord, NodeFact, Ready, ScaleDownVerdict};
 use crate::rule::labels::{Labels, Symbol};
 use crate::rule::taints::{Effect, Taint};
 use crate::spec::{NodeTemplate, Resources};
+use zonefall_kernel::time::Time;
 use zonefall_network::HostId;
 use zonefall_scenario::ids::{EtcdId, NodeKey, PodId, ZoneId};
 
@@ -39,6 +40,8 @@ pub struct Node {
     pub with_volume: u32,
     /// Its pods.
     pub pods: BTreeSet<PodId>,
+    /// When it joined; `None`: before the run.
+    pub joined: Option<Time>,
 }
 
 /// What the cluster autoscaler taints nodes with that it is about to delete.
@@ -66,6 +69,7 @@ impl Node {
             requested: Resources::default(),
             with_volume: 0,
             pods: BTreeSet::new(),
+            joined: None,
         }
     }
 
@@ -122,6 +126,7 @@ impl Store {
         let deployment = &ctx.spec.machine_deployments[machine.deployment];
         let mut node = Node::new(NodeName::Machine(machine), host, deployment.zone, &deployment.template);
         node.labels.set(Symbol::HOSTNAME, Symbol::host(key));
+        node.joined = Some(ctx.now);
         ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
         assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
         self.changes.push(Change::Registered(key));
