@@ -4,7 +4,8 @@ use super::{Causes, Incident, Outage, after};
 use crate::ids::MemberId;
 use crate::kernel::time::Time;
 use crate::record::Service;
-use crate::scenario::ActiveFault;
+use crate::scenario::units::Bandwidth;
+use crate::scenario::{ActiveFault, Fault, LbThrottled};
 
 impl Causes {
     /// Whether a majority was gone, and how many voters.
@@ -21,15 +22,38 @@ impl Causes {
         }
     }
 
-    /// Whether another fault of the same kind, where this one was, is not over when it ends.
-    fn goes_on(&self, fault: &ActiveFault, end: Time) -> bool {
+    /// The end of a fault, in words; `None`: it mended nothing, for another of the same kind goes on where it was.
+    fn end_of(&self, fault: &ActiveFault, end: Time) -> Option<String> {
+        let others = self.going_on(fault, end);
+        let Fault::LbThrottled(LbThrottled { balancer, bytes_per_s }) = fault.fault else {
+            return others.is_empty().then(|| fault.fault.kind().ended(&self.scenario));
+        };
+        let left = others.into_iter().filter_map(|other| match other.fault {
+            Fault::LbThrottled(LbThrottled { bytes_per_s, .. }) => Some(bytes_per_s),
+            _ => None,
+        });
+        // The tightest throttle decides.
+        match left.min() {
+            None => Some(fault.fault.kind().ended(&self.scenario)),
+            Some(left) if left > bytes_per_s => {
+                let (name, [left, before]) =
+                    (&self.scenario.load_balancers[balancer].name, [left, bytes_per_s].map(Bandwidth::from_bytes_per_s));
+                Some(format!("load balancer {name} is throttled to {left}, no longer to {before}"))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Other faults of the same kind, where this one was, that are not over when it ends.
+    fn going_on(&self, fault: &ActiveFault, end: Time) -> Vec<&ActiveFault> {
         let is_alike = |other: &ActiveFault| {
             std::mem::discriminant(&other.fault) == std::mem::discriminant(&fault.fault)
                 && other.fault.kind().hits() == fault.fault.kind().hits()
         };
-        self.faults
-            .iter()
-            .any(|(other, to)| other.id != fault.id && is_alike(other) && other.from <= end && to.is_none_or(|to| to > end))
+        let goes_on = |other: &ActiveFault, to: Option<Time>| {
+            other.id != fault.id && is_alike(other) && other.from <= end && to.is_none_or(|to| to > end)
+        };
+        self.faults.iter().filter(|(other, to)| goes_on(other, *to)).map(|(other, _)| other).collect()
     }
 
     /// What came back, and who was elected.
@@ -38,8 +62,8 @@ impl Causes {
         let during = || self.around(outage).rev().filter(|(at, _)| *at >= outage.from && *at <= end);
         let serves = during().find_map(|(at, h)| if let Incident::Serves(m) = h { Some((at, m)) } else { None });
         let over = self.faults.iter().filter_map(|(f, to)| {
-            let to = to.filter(|to| *to > outage.from && *to <= end && !self.goes_on(f, *to))?;
-            self.matters(f, outage).then(|| (to, f.fault.kind().ended(&self.scenario)))
+            let to = to.filter(|to| *to > outage.from && *to <= end && self.matters(f, outage))?;
+            Some((to, self.end_of(f, to)?))
         });
         let takes_over =
             |member: MemberId| during().any(|(_, incident)| matches!(incident, Incident::TakesOver(_, to, _) if to == member));

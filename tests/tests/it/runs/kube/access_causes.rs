@@ -371,15 +371,22 @@ fn nodes_of_a_load_balancer_that_find_different_servers_unhealthy_are_told_apart
 }
 
 #[test]
-fn a_throttle_that_ends_while_another_goes_on_mends_nothing() {
+fn the_end_of_a_throttle_while_another_goes_on_is_told_where_that_is_wider() {
     let clients = json!([{"name": "op", "runs_on": "workers", "rate": "4/s", "timeout": "10s", "response": "100kB"}]);
     let throttle = |at: &str, lasts: &str, to: &str| json!({"at": at, "for": lasts, "kind": "lb_throttled", "balancer": "api-int", "bandwidth": to});
     let both = json!([throttle("5m", "5m", "1MB/s"), throttle("4m", "15m", "20MB/s")]);
-    let report = report(&json!({"bandwidth": "50MB/s"}), "0s", clients, both);
+    let report = report_of(&file(&json!({"bandwidth": "50MB/s"}), "0s", clients.clone(), both));
     let found = api_causes(&report);
     let told = "load balancer api-int was throttled to 1MB/s; load balancer api-int still throttled to 20MB/s";
     assert!(found.iter().any(|cause| cause.starts_with(told)), "{found:?}");
+    let eased = "load balancer api-int is throttled to 20MB/s, no longer to 1MB/s after ";
+    assert!(found.iter().any(|cause| cause.contains(eased)), "{found:?}");
     assert!(found.iter().all(|cause| !cause.contains("no longer throttled")), "{found:?}");
+    // One that ends while a tighter one goes on mends nothing.
+    let both = json!([throttle("4m", "5m", "20MB/s"), throttle("4m", "10m", "1MB/s")]);
+    let report = report_of(&file(&json!({"bandwidth": "50MB/s"}), "0s", clients, both));
+    let found = api_causes(&report);
+    assert!(found.iter().all(|cause| !cause.contains("no longer to ")), "{found:?}");
 }
 
 #[test]
