@@ -45,7 +45,7 @@ fn cell(row: &Row, value: &Value) -> String {
         Value::Text(text) => text.clone(),
         Value::Number(seconds) if row.unit == "s" => text::seconds(*seconds),
         Value::Number(ms) if row.unit == "ms" => text::seconds(ms / 1e3),
-        Value::Number(percent) if row.unit == "%" => format!("{percent:.1} %"),
+        Value::Number(percent) if row.unit == "%" => text::percent(*percent),
         Value::Number(usd) if row.unit == "USD" => text::dollars(*usd),
         Value::Number(number) => number.to_string(),
     }

@@ -72,6 +72,16 @@ pub fn fraction(part: f64) -> String {
     }
 }
 
+/// A number of percent, with as many digits as tell it from none and from all: `49.8 %`, `0.0016 %`, `99.998 %`.
+pub fn percent(percent: f64) -> String {
+    let apart = percent.min(100.0 - percent);
+    let (mut digits, mut scaled) = (1, apart * 10.0);
+    while scaled < 10.0 && apart < 0.1 && apart > 0.0 && digits < 9 {
+        (digits, scaled) = (digits + 1, scaled * 10.0);
+    }
+    format!("{percent:.digits$} %")
+}
+
 /// Bytes as people say them, in binary units: `412 B`, `1.4 KiB`, `5.1 GiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -189,6 +199,20 @@ pub fn maintenance(task: Maintenance, scenario: &dyn Inventory) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percents_tell_a_few_from_none_and_nearly_all_from_all() {
+        for (of, expected) in [
+            (0.0, "0.0 %"),
+            (49.826_989, "49.8 %"),
+            (0.123, "0.1 %"),
+            (0.0016, "0.0016 %"),
+            (99.9984, "99.9984 %"),
+            (100.0, "100.0 %"),
+        ] {
+            assert_eq!(percent(of), expected);
+        }
+    }
 
     #[test]
     fn durations_and_sizes_read_as_people_say_them() {

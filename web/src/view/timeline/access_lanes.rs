@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonefall_core::report::{AccessReport, ApiReport, Report};
+use zonefall_core::scenario::text;
 
 use super::lanes::{Bar, Lane};
 use crate::view::labels::length;
@@ -45,7 +46,7 @@ fn clients(mut kinds: Vec<&AccessReport>) -> Lane {
     let failed = failed.fold(0.0, f64::max);
     let sum = match hit {
         0 => "✓ no outage".to_owned(),
-        _ if failed > 0.0 => format!("✕ {hit} of {all} kinds, {failed:.1} % failed"),
+        _ if failed > 0.0 => format!("✕ {hit} of {all} kinds, {} failed", text::percent(failed)),
         _ => format!("✕ {hit} of {all} kinds"),
     };
     let bars = kinds.iter().enumerate().flat_map(|(row, kind)| outages(kind, row)).collect();
