@@ -26,8 +26,8 @@ const MOST: f64 = 0.01;
 const OFTEN: usize = 5;
 const ZONES: [&str; 3] = ["a", "b", "c"];
 const MEMBERS: [&str; 3] = ["m0", "m1", "m2"];
-/// How long a run is, in seconds.
-const RUN_S: u64 = 400;
+/// How long a run is, in seconds; and one that tells whether a difference was chance.
+const RUN_S: [u64; 2] = [400, 1_600];
 /// Requests of each steady client in a second.
 const RATE: u64 = 3;
 
@@ -44,16 +44,16 @@ struct Trouble {
     busy: Vec<Value>,
 }
 
-fn trouble(dice: &mut Dice) -> Trouble {
-    let (cost, busy) = if dice.percent(25) { saturation(dice) } else { (json!({}), Vec::new()) };
+fn trouble(dice: &mut Dice, run_s: u64) -> Trouble {
+    let (cost, busy) = if dice.percent(25) { saturation(dice, run_s) } else { (json!({}), Vec::new()) };
     // Busy members are trouble enough.
-    let faults = if !busy.is_empty() && dice.percent(50) { Vec::new() } else { faults(dice) };
+    let faults = if !busy.is_empty() && dice.percent(50) { Vec::new() } else { faults(dice, run_s) };
     Trouble { faults, cost, busy }
 }
 
 /// Cores with more work than they can do, or nearly: what requests cost, and who makes them. Connections that wait for their answers keep a
 /// queue of some length, a rate above what the cores can do one that grows; a rate below it, one that comes and goes.
-fn saturation(dice: &mut Dice) -> (Value, Vec<Value>) {
+fn saturation(dice: &mut Dice, run_s: u64) -> (Value, Vec<Value>) {
     let cores = dice.between(1, 4);
     let each_ms = dice.between(15, 60) * cores;
     let cost = json!({"cores": cores, "per_request": ms(each_ms)});
@@ -67,7 +67,7 @@ fn saturation(dice: &mut Dice) -> (Value, Vec<Value>) {
     let busy = targets.into_iter().map(|target| {
         let mut client = json!({
             "name": format!("{BUSY}{target}"), "zone": dice.pick(&ZONES), "target": target,
-            "op": "range", "consistency": dice.pick(&["serializable", "linearizable"]), "start": "5s", "stop": ms((RUN_S - 20) * 1_000),
+            "op": "range", "consistency": dice.pick(&["serializable", "linearizable"]), "start": "5s", "stop": ms((run_s - 20) * 1_000),
         });
         if dice.percent(50) {
             // They wait for up to three seconds.
@@ -82,10 +82,10 @@ fn saturation(dice: &mut Dice) -> (Value, Vec<Value>) {
     (cost, busy.collect())
 }
 
-fn faults(dice: &mut Dice) -> Vec<Value> {
+fn faults(dice: &mut Dice, run_s: u64) -> Vec<Value> {
     let lasting = |fault: Value| {
         let mut fault = fault;
-        (fault["at"], fault["for"]) = (json!("5s"), json!(ms((RUN_S - 25) * 1_000)));
+        (fault["at"], fault["for"]) = (json!("5s"), json!(ms((run_s - 25) * 1_000)));
         fault
     };
     let slow = |volume: &str, dice: &mut Dice| json!({"kind": "disk_slow", "volume": volume, "add": ms(dice.ms(10, 3_000)), "factor": 1});
@@ -108,7 +108,7 @@ fn faults(dice: &mut Dice) -> Vec<Value> {
     faults.into_iter().map(lasting).collect()
 }
 
-fn case(number: u64) -> Value {
+fn case(number: u64, run_s: u64) -> Value {
     let mut dice = Dice::new("availability", number);
     let deadline = ms(dice.between(2, 20) * 100);
     let client = |zone: &str, service: &str| {
@@ -123,13 +123,13 @@ fn case(number: u64) -> Value {
         client.as_object_mut().expect("an object").extend(asks.as_object().expect("an object").clone());
         client
     };
-    let Trouble { faults, cost, busy } = trouble(&mut dice);
+    let Trouble { faults, cost, busy } = trouble(&mut dice, run_s);
     let steady = ZONES.iter().flat_map(|zone| SERVICES.map(|service| client(zone, service)));
     let members = [0, 1, 2].map(|k| json!({"name": MEMBERS[k], "node": format!("n{}", ZONES[k])}));
     json!({
         "name": format!("availability-{number}"),
         "seed": number,
-        "duration": ms(RUN_S * 1_000),
+        "duration": ms(run_s * 1_000),
         "probe": {"deadline": deadline},
         "topology": {
             "regions": [{"name": "r", "zones": ZONES}],
@@ -148,9 +148,18 @@ fn case(number: u64) -> Value {
 /// By zone and service: when requests were made and answered, and whether that was in time.
 type Asked = BTreeMap<(String, usize), Vec<(f64, f64, bool)>>;
 
-/// Shares of a service that the report and requests tell apart, in words.
+/// Shares of a service that the report and requests tell apart, and outages without a cause, in words.
 fn differences(number: u64) -> Vec<String> {
-    let file = case(number).to_string();
+    let [usual, long] = RUN_S;
+    let (differ, unexplained) = differences_in(number, usual);
+    // Of a queue that comes and goes by chance requests are a sample: in a longer run a larger one.
+    let differ = if differ.is_empty() { differ } else { differences_in(number, long).0 };
+    differ.into_iter().chain(unexplained).collect()
+}
+
+/// Shares that differ in a run of this length, and outages without a cause.
+fn differences_in(number: u64, run_s: u64) -> (Vec<String>, Vec<String>) {
+    let file = case(number, run_s).to_string();
     let scenario = Arc::new(Scenario::from_json(&file).unwrap_or_else(|errors| panic!("case {number}: {errors}\n{file}")));
     let (mut met, mut interruptions) = (Asked::new(), Interruptions::default());
     let report = run(
@@ -187,10 +196,10 @@ fn differences(number: u64) -> Vec<String> {
     let etcd = &report.etcd["etcd"];
     let compared = lit.filter_map(|((zone, service), requests)| {
         // Those that have not ended when the run does wait in a queue, and are late.
-        let share = |count: usize| count as f64 / (RATE * RUN_S) as f64;
+        let share = |count: usize| count as f64 / (RATE * run_s) as f64;
         let answered = |&&(made, answered, in_time): &&_| in_time && !interruptions.ended_between(*service, made, answered);
         let met = share(requests.iter().filter(answered).count());
-        let said = 1.0 - unavailable_s(etcd, zone, *service) / RUN_S as f64;
+        let said = 1.0 - unavailable_s(etcd, zone, *service) / run_s as f64;
         // Where leaders come and go faster than requests are made, chance decides which of them meet one.
         let chance = 2.58 * (met * (1.0 - met) / requests.len() as f64).sqrt();
         let most = if interruptions.count(*service) > OFTEN { MOST.max(chance) } else { MOST };
@@ -198,20 +207,12 @@ fn differences(number: u64) -> Vec<String> {
         differ.then(|| format!("{} from {zone}: {met:.4} of {} requests, report {said:.4}", SERVICES[*service], requests.len()))
     });
     let unexplained = unexplained(&report).map(|outage| format!("an outage without a cause: {outage}"));
-    compared
-        .chain(unexplained)
-        .map(|words| {
-            let case = case(number);
-            let busy: Vec<&Value> =
-                case["clients"].as_array().expect("clients").iter().skip(ZONES.len() * SERVICES.len()).collect();
-            format!(
-                "case {number}, {}, cost {}, busy {}: {words}",
-                case["faults"],
-                case["etcd"][0]["options"]["cost"],
-                json!(busy)
-            )
-        })
-        .collect()
+    let in_words = |words: String| {
+        let case = case(number, run_s);
+        let busy: Vec<&Value> = case["clients"].as_array().expect("clients").iter().skip(ZONES.len() * SERVICES.len()).collect();
+        format!("case {number}, {}, cost {}, busy {}: {words}", case["faults"], case["etcd"][0]["options"]["cost"], json!(busy))
+    };
+    (compared.map(in_words).collect(), unexplained.map(in_words).collect())
 }
 
 fn unavailable_s(etcd: &EtcdReport, zone: &str, service: usize) -> f64 {

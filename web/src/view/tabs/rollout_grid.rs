@@ -130,7 +130,9 @@ fn pods(scenario: &Scenario, view: &SimulationView, id: KubeClusterId, workload:
         let cell = Cell { name, text, order: (ordinal, pod.created), revision: pod.revision, bad, mark };
         zones.entry(zone).or_default().push(cell);
     }
-    zones.values_mut().for_each(|cells| cells.sort_by_key(|cell| cell.order));
+    for cells in zones.values_mut() {
+        cells.sort_by_key(|cell| cell.order);
+    }
     zones
 }
 

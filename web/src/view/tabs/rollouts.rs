@@ -174,18 +174,23 @@ fn drawing(of: &RolloutReport, axis: &Axis, dispatch: &Callback<Action>) -> Html
         html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ zone.to_owned() }</text>{ for here.map(mark) }</> }
     };
     let all = zones(of);
-    let pauses = of.paused_by_alarm.iter().map(|pause| (pause.from_s, pause.duration_s, "paused by its alarm"));
-    let losses = of.quorum_lost.iter().map(|loss| (loss.from_s, loss.duration_s, loss.cause.as_str()));
-    let below: [(&str, Vec<(f64, f64, &str)>); 2] = [("alarm", pauses.collect()), ("no quorum", losses.collect())];
-    let below = below.into_iter().filter(|(_, times)| !times.is_empty()).enumerate().map(|(k, (name, times))| {
+    let below = |k: usize, name: &str, times: Vec<(f64, f64, &str)>| {
         let top = HEAD + (all.len() + k) as f64 * ROW;
         let time = |(from_s, lasted_s, words): (f64, f64, &str)| {
             mark(from_s, from_s + lasted_s, "ready open", words, axis, top + 17.0, dispatch)
         };
-        html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ name }</text>{ for times.into_iter().map(time) }</> }
-    });
-    let below: Html = below.collect();
-    html! { <>{ for all.iter().copied().enumerate().map(lane) }{ below }</> }
+        html! { <><text x={px(axis.left)} y={px(top + 13.0)}>{ name.to_owned() }</text>{ for times.into_iter().map(time) }</> }
+    };
+    let pauses: Vec<_> = of.paused_by_alarm.iter().map(|pause| (pause.from_s, pause.duration_s, "paused by its alarm")).collect();
+    let losses: Vec<_> = of.quorum_lost.iter().map(|loss| (loss.from_s, loss.duration_s, loss.cause.as_str())).collect();
+    let place = usize::from(!pauses.is_empty());
+    html! {
+        <>
+            { for all.iter().copied().enumerate().map(lane) }
+            if !pauses.is_empty() { { below(0, "alarm", pauses) } }
+            if !losses.is_empty() { { below(place, "no quorum", losses) } }
+        </>
+    }
 }
 
 /// A bar from one moment to another, a way to the first.
