@@ -231,12 +231,17 @@ impl Causes {
         let path = |a: ZoneId, b: ZoneId| &network.paths[usize::from(a.0) * self.scenario.zones.len() + usize::from(b.0)];
         let pairs = zones.iter().flat_map(|a| zones.iter().map(move |b| (*a, *b)));
         let there_and_back = |(a, b): (ZoneId, ZoneId)| [path(a, b), path(b, a)].map(|path| path.delay + path.jitter.typical());
-        let trips = pairs.map(|(a, b)| (there_and_back((a, b)).into_iter().fold(Duration::ZERO, |sum, way| sum + way), a, b));
-        let (trip, a, b) = trips.max()?;
+        let trip = |(a, b)| (there_and_back((a, b)).into_iter().fold(Duration::ZERO, |sum, way| sum + way), a, b);
+        let among = pairs.map(trip).max()?;
+        // Who asks may be elsewhere.
+        let asker = self.scenario.probe.from.zone();
+        let asks = asker.and_then(|asker| zones.iter().map(|zone| trip((asker, *zone))).min_by_key(|(trip, ..)| *trip));
+        let (trip, a, b) = asks.into_iter().chain([among]).max_by_key(|(trip, ..)| *trip)?;
+        let trips = among.0 + asks.map_or(Duration::ZERO, |(trip, ..)| trip);
         let syncs = members.iter().map(|member| (self.scenario.volumes[member.volume].disk.fsync.typical(), &member.name));
         let (sync, name) = syncs.max()?;
         let name_of = |zone: ZoneId| &self.scenario.zones[zone].name;
-        if added + trip + sync <= self.scenario.probe.deadline {
+        if added + trips + sync <= self.scenario.probe.deadline {
             return None;
         }
         Some(if added > trip.max(sync) {
