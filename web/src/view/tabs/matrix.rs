@@ -1,7 +1,7 @@
 //! Bytes from zone to zone as a table: rows send, columns get.
 
 use yew::prelude::*;
-use zonefall_core::report::{Report, ZonePairReport};
+use zonefall_core::report::Report;
 use zonefall_core::scenario::text::bytes;
 
 use crate::view::same::Same;
@@ -19,7 +19,7 @@ pub(crate) fn Matrix(props: &MatrixProps) -> Html {
     if pairs.is_empty() {
         return html! { <p class="quiet">{ "No traffic yet." }</p> };
     }
-    let zones = zones(pairs);
+    let zones = zones(pairs.iter().map(|pair| (pair.from_zone.as_str(), pair.to_zone.as_str())));
     let most = pairs.iter().map(|pair| pair.wire_bytes).max().unwrap_or(0);
     let cell = |from: &str, to: &str| {
         let pair = pairs.iter().find(|pair| pair.from_zone == from && pair.to_zone == to);
@@ -32,29 +32,34 @@ pub(crate) fn Matrix(props: &MatrixProps) -> Html {
             </td>
         }
     };
-    let row = |from: &&str| {
-        html! { <tr><th scope="row">{ *from }</th>{ for zones.iter().map(|to| cell(from, to)) }</tr> }
-    };
     html! {
         <>
-            <table class="matrix" data-testid="matrix">
-                <caption>{ "Bytes from zone (row) to zone (column)" }</caption>
-                <thead><tr>
-                    <td class="quiet">{ "from ↓ to →" }</td>
-                    { for zones.iter().map(|zone| html! { <th scope="col" class="number">{ *zone }</th> }) }
-                </tr></thead>
-                <tbody>{ for zones.iter().map(row) }</tbody>
-            </table>
+            { table("Bytes from zone (row) to zone (column)".to_owned(), &zones, cell) }
             <p class="quiet">{ "On the wire, in total and per second. Dashed: within a zone. Darker: more traffic." }</p>
         </>
     }
 }
 
-/// The zones that send, then those that only get, in the report's order.
-fn zones(pairs: &[ZonePairReport]) -> Vec<&str> {
+/// A table with a cell from each zone (row) to each (column).
+pub(super) fn table(caption: String, zones: &[&str], cell: impl Fn(&str, &str) -> Html) -> Html {
+    let row = |from: &&str| html! { <tr><th scope="row">{ *from }</th>{ for zones.iter().map(|to| cell(from, to)) }</tr> };
+    html! {
+        <table class="matrix">
+            <caption>{ caption }</caption>
+            <thead><tr>
+                <td class="quiet">{ "from ↓ to →" }</td>
+                { for zones.iter().map(|zone| html! { <th scope="col" class="number">{ *zone }</th> }) }
+            </tr></thead>
+            <tbody>{ for zones.iter().map(row) }</tbody>
+        </table>
+    }
+}
+
+/// The zones that something comes from, then those that it only goes to, each in order.
+pub(super) fn zones<'a>(ways: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Vec<&'a str> {
     let mut zones: Vec<&str> = Vec::new();
-    for zone in pairs.iter().map(|pair| &pair.from_zone).chain(pairs.iter().map(|pair| &pair.to_zone)) {
-        if !zones.contains(&zone.as_str()) {
+    for zone in ways.clone().map(|(from, _)| from).chain(ways.map(|(_, to)| to)) {
+        if !zones.contains(&zone) {
             zones.push(zone);
         }
     }

@@ -61,6 +61,8 @@ pub(super) fn Grid(props: &GridProps) -> Html {
                 <caption class="unseen">{ format!("Pods of {} by zone, with their revisions", spec.name) }</caption>
                 <tbody>{ for zones.iter().map(row) }</tbody>
             </table>
+            <p class="quiet">{ "Dashed: another revision than the wanted one. Red: something is wrong with its revision. ✓ ready, △ not ready, \
+                ◌ starting, ○ no node, × terminating, ✕ lost." }</p>
             { buttons(spec, of, *cluster, view.at, dispatch) }
         </div>
     }

@@ -5,7 +5,7 @@ use zonefall_core::report::{Report, ServiceTrafficReport};
 use zonefall_core::scenario::text::{count, dollars};
 
 use super::list::and_more;
-use super::matrix::shade;
+use super::matrix::{shade, table, zones};
 use crate::view::labels::length;
 use crate::view::same::Same;
 
@@ -32,7 +32,7 @@ pub(crate) fn ServiceFlows(props: &ServiceFlowsProps) -> Html {
 }
 
 fn flows(of: &ServiceTrafficReport, several: bool) -> Html {
-    let zones = zones(of);
+    let zones = zones(of.zones.iter().map(|flow| (flow.from.as_str(), flow.to.as_str())));
     let connections = |from: &str, to: &str| {
         of.zones.iter().filter(|flow| flow.from == from && flow.to == to).map(|flow| flow.connections).sum::<f64>()
     };
@@ -50,32 +50,13 @@ fn flows(of: &ServiceTrafficReport, several: bool) -> Html {
             </td>
         }
     };
-    let row = |from: &&str| html! { <tr><th scope="row">{ *from }</th>{ for zones.iter().map(|to| cell(from, to)) }</tr> };
     let name = if several { format!("{} in {}", of.service, of.cluster) } else { of.service.clone() };
     html! {
         <div data-testid={format!("service-{}", of.service)}>
-            <table class="matrix">
-                <caption>{ format!("Service {name}: connections from zone (row) to zone (column)") }</caption>
-                <thead><tr>
-                    <td class="quiet">{ "from ↓ to →" }</td>
-                    { for zones.iter().map(|zone| html! { <th scope="col" class="number">{ *zone }</th> }) }
-                </tr></thead>
-                <tbody>{ for zones.iter().map(row) }</tbody>
-            </table>
+            { table(format!("Service {name}: connections from zone (row) to zone (column)"), &zones, cell) }
             <p>{ sum(of) }</p>
         </div>
     }
-}
-
-/// Zones of clients, then those that have endpoints alone, in the report's order.
-fn zones(of: &ServiceTrafficReport) -> Vec<&str> {
-    let mut zones: Vec<&str> = Vec::new();
-    for zone in of.zones.iter().map(|flow| &flow.from).chain(of.zones.iter().map(|flow| &flow.to)) {
-        if !zones.contains(&zone.as_str()) {
-            zones.push(zone);
-        }
-    }
-    zones
 }
 
 /// A share in percent.
@@ -130,6 +111,5 @@ mod tests {
             "{queue}"
         );
         assert!(missing.ends_with("36,000 found no endpoint."), "{missing}");
-        assert_eq!(zones(&report.service_traffic[0]), ["za", "zb", "zc"]);
     }
 }
