@@ -23,6 +23,14 @@ use zonefall_kernel::rng::Stream;
 use zonefall_kernel::time::{Duration, Time};
 use zonefall_scenario::access::{ApiClientSpec, RateLimit, ResponseSizes};
 
+/// What a server says that etcd does not answer (`ErrorToAPIStatus` of `apiserver/pkg/endpoints/handlers/responsewriters`). With it an error
+/// leaves a balancer's queue later than the response before it.
+const ERROR_BYTES: u64 = concat!(
+    r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request timed out","code":500}"#,
+    "\n"
+)
+.len() as u64;
+
 /// What becomes of requests whose connection or dial has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InFlight {
@@ -244,7 +252,7 @@ impl Requests {
             let arrival = match connection.through {
                 Some(node) => {
                     let queue = &mut queues[usize::from(node)];
-                    let position = queue.push(if answers { request.bytes } else { 0 }, now);
+                    let position = queue.push(if answers { request.bytes } else { ERROR_BYTES }, now);
                     Arrival::Queued { node, position, leaves: queue.leaves(position), way }
                 }
                 None => Arrival::At(now + way),
