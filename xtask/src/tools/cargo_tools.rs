@@ -23,8 +23,9 @@ pub(crate) fn trunk() -> Result<Vec<PathBuf>> {
 fn wasm_bindgen() -> Result<Option<PathBuf>> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock"))?;
     let version = locked_version(&lock, "wasm-bindgen").context("Cargo.lock names no version of wasm-bindgen")?;
-    let programs = &["wasm-bindgen"];
-    Package { name: "wasm-bindgen-cli", version, programs, args: &[], opt_level: "1" }.find_or_install()
+    // Only its test runner, which is not built here, fetches anything: it needs no TLS.
+    let (programs, args) = (&["wasm-bindgen"], &["--no-default-features"]);
+    Package { name: "wasm-bindgen-cli", version, programs, args, opt_level: "1" }.find_or_install()
 }
 
 /// A package of programs that are needed in one version.
