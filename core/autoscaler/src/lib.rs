@@ -66,6 +66,25 @@ struct Request {
     until: Time,
 }
 
+/// What it waits for, as nodes and machines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Awaited {
+    /// When the first of those that are not ready will count as unready, if no scan has seen that.
+    starts: Option<Time>,
+    /// Whether a group has fewer nodes than it is to have.
+    is_missing: bool,
+}
+
+impl Awaited {
+    fn find(scanned: Time, store: &Store, spec: &KubeClusterSpec) -> Self {
+        let is_missing = |id| unregistered(id, store).next().is_some() || missing(id, store) > 0;
+        Self {
+            starts: startups(store).filter(|at| *at > scanned).min(),
+            is_missing: spec.machine_deployments.keys().any(is_missing),
+        }
+    }
+}
+
 /// The autoscaler.
 #[derive(Clone, Debug)]
 pub struct Autoscaler {
@@ -90,6 +109,8 @@ pub struct Autoscaler {
     /// It knows of all changes. While a notification is on its way a scan finds nothing: the next one does.
     notified: bool,
     scanned: Time,
+    /// Found at the last look; `None`: a node or a machine has changed since.
+    awaited: Option<Awaited>,
     timer: Timer,
 }
 
@@ -118,6 +139,7 @@ impl Autoscaler {
             changed: true,
             notified: true,
             scanned: Time::ZERO,
+            awaited: None,
             timer: Timer::new(),
         }
     }
@@ -130,7 +152,7 @@ impl Autoscaler {
         if !self.notified {
             return;
         }
-        (self.changed, self.scanned) = (false, ctx.now);
+        (self.changed, self.scanned, self.awaited) = (false, ctx.now, None);
         self.deletions.clean_up(store, ctx);
         let options = options(ctx).cloned().unwrap_or_else(without_options);
         let groups = group::read(&options, ctx.spec, store);
@@ -331,27 +353,28 @@ impl Autoscaler {
         }
         let next = match ctx.stepping {
             Stepping::EveryEvent => Some(self.scans.after(ctx.now)),
-            Stepping::FastForward => self.next_finding(store, ctx),
+            Stepping::FastForward => {
+                let awaited = *self.awaited.get_or_insert_with(|| Awaited::find(self.scanned, store, ctx.spec));
+                debug_assert_eq!(awaited, Awaited::find(self.scanned, store, ctx.spec), "a node has changed unnoticed");
+                self.next_finding(awaited, store, ctx)
+            }
         };
         let next = next.filter(|_| is_active);
         ctx.rearm(&mut self.timer, next);
     }
 
-    fn next_finding(&self, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
+    fn next_finding(&self, Awaited { starts, is_missing }: Awaited, store: &Store, ctx: &ClusterCtx<'_>) -> Option<Time> {
         if self.changed && options(ctx).is_some() {
             // What it finds of its groups is recorded, whether pods ask for nodes or not.
             return Some(self.scans.after(ctx.now));
         }
         let scale_down = options(ctx).and_then(|options| self.scale_down.next(options.scale_down.as_ref()?, ctx.now));
-        let starts = startups(store).filter(|at| *at > self.scanned).min();
         let timed = scale_down.into_iter().chain(starts).min();
         let timed = timed.map(|at| self.scans.at_or_after(at).max(self.scans.after(ctx.now)));
-        let is_missing =
-            || ctx.spec.machine_deployments.keys().any(|id| unregistered(id, store).next().is_some() || missing(id, store) > 0);
         let has_asked = self.requests.iter().any(Option::is_some);
         let late = self.unregistered.deadlines(ctx.spec.timers.autoscaler.provision);
         let was_missing = late.clone().next().is_some();
-        if !has_asked && !was_missing && store.unschedulable().next().is_none() && !is_missing() {
+        if !has_asked && !was_missing && store.unschedulable().next().is_none() && !is_missing {
             return timed;
         }
         if self.changed {
@@ -400,6 +423,10 @@ impl Controller for Autoscaler {
 
     /// Key of its work queue: zero, whatever has changed.
     fn watch(&mut self, change: &Change, _state: &mut State, ctx: &mut ClusterCtx<'_>) {
+        if matches!(change, Change::Condition(_) | Change::Registered(_) | Change::Unregistered(_) | Change::MachineDeployment(_))
+        {
+            self.awaited = None;
+        }
         let concerns = match change {
             Change::Readiness(_) | Change::Members(_) | Change::Network | Change::Access => false,
             Change::Budget => options(ctx).is_some_and(|options| options.scale_down.is_some()),
@@ -424,7 +451,7 @@ impl Controller for Autoscaler {
         self.exhausted.clear();
         self.scale_down.forget();
         self.deletions.forget();
-        (self.changed, self.notified, self.scanned) = (true, true, ctx.now);
+        (self.changed, self.notified, self.scanned, self.awaited) = (true, true, ctx.now, None);
     }
 
     fn due(&mut self, due: Due, state: &mut State, ctx: &mut ClusterCtx<'_>) {
