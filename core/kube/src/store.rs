@@ -6,6 +6,7 @@ mod budgets;
 mod claims;
 mod endpoints;
 mod machines;
+pub(crate) mod minding;
 mod nodes;
 mod pods;
 mod selection;
@@ -25,6 +26,7 @@ use crate::spec::{KubeClusterSpec, NodeSpec, Workload};
 pub use admission::EvictionWebhook;
 pub use budgets::{BudgetId, BudgetKey, BudgetView};
 pub use machines::MachineTables;
+use minding::Minding;
 pub use nodes::{CORDONED, Node, TO_BE_DELETED};
 pub use pods::Pod;
 use selection::Selections;
@@ -86,6 +88,8 @@ pub struct Store {
     unschedulable: BTreeSet<PodId>,
     /// Workloads by namespace: none ever leaves it.
     by_namespace: Arc<BTreeMap<Symbol, Vec<WorkloadId>>>,
+    /// Workloads whose pods count for each other's places, by what they like and dislike. Shared like the pods.
+    minding: Arc<Minding>,
     desired: TiVec<WorkloadId, u32>,
     /// Shared like the pods.
     revisions: Arc<TiVec<WorkloadId, Revisions>>,
@@ -123,10 +127,11 @@ impl Store {
         for (id, workload) in spec.workloads.iter_enumerated() {
             by_namespace.entry(workload.namespace).or_default().push(id);
         }
-        Self {
+        let mut store = Self {
             nodes: spec.nodes.iter_enumerated().map(node).collect(),
             unschedulable: BTreeSet::new(),
             by_namespace: Arc::new(by_namespace),
+            minding: Arc::new(vec![Vec::new(); spec.workloads.len()].into()),
             pods: BTreeMap::new(),
             by_workload: vec![SmallVec::new(); spec.workloads.len()].into(),
             desired: spec.workloads.iter().map(|workload| workload.replicas).collect(),
@@ -144,7 +149,12 @@ impl Store {
             changes: Vec::new(),
             webhooks: Vec::new(),
             machines: MachineTables::new(spec, ctx),
+        };
+        let first_of_each: Vec<WorkloadId> = store.by_namespace.values().filter_map(|all| all.first().copied()).collect();
+        for workload in first_of_each {
+            store.find_minding(workload, spec);
         }
+        store
     }
 
     /// Whether all pods that are wanted of a workload are ready.
@@ -186,6 +196,7 @@ impl Store {
         assert!(before.namespace == template.namespace && before.labels == template.labels, "{} is selected anew", before.name);
         self.desired[workload] = template.replicas;
         self.templates.insert(workload, template);
+        self.find_minding(workload, spec);
         self.changes.push(Change::Template(workload));
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reasons::{Reasons, Refusal};
 use crate::record::Reason;
-use crate::rule::affinity::{self, Placed, Pod};
+use crate::rule::affinity::{self, Placed};
 use crate::rule::labels::{Selector, Symbol};
 use crate::rule::resources::{balanced, least_allocated};
 use crate::rule::selector_spread::{self, Candidate};
@@ -15,7 +15,8 @@ use crate::rule::volume_zone::{Claim, Class, Volume};
 use crate::rule::{taints, volume_zone};
 use crate::spec::controllers::DefaultSpreading;
 use crate::spec::{Kind, KubeClusterSpec, Resources, VolumeTemplate, Workload};
-use crate::store::{CORDONED, Node, Pod as PodObject, Store, TO_BE_DELETED};
+use crate::store::minding::pod;
+use crate::store::{CORDONED, Node, Pod, Store, TO_BE_DELETED};
 use zonefall_kernel::rng::Draw;
 use zonefall_scenario::ids::{NodeKey, WorkloadId};
 
@@ -32,7 +33,7 @@ pub struct Demand {
 
 impl Demand {
     /// What a pod demands.
-    pub fn of(pod: &PodObject, store: &Store) -> Self {
+    pub fn of(pod: &Pod, store: &Store) -> Self {
         let zone = store.claim(pod.name).and_then(|claim| claim.zone);
         Self { workload: pod.name.workload, revision: pod.revision, zone }
     }
@@ -42,8 +43,7 @@ impl Demand {
 pub fn refusals(demand: Demand, most: usize, spec: &KubeClusterSpec, store: &Store) -> Vec<(NodeKey, Option<Refusal>)> {
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
-    let workload = store.template(demand.workload, spec);
-    let company = LazyCell::new(|| company(workload, spec, store, &nodes));
+    let company = LazyCell::new(|| company(demand.workload, spec, store, &nodes));
     let alone = Alone::new(demand, spec, store);
     let refusal = filter(demand, spec, store, &nodes, &company, &alone);
     nodes.all.iter().take(most).enumerate().map(|(place, (key, _))| (*key, refusal(place))).collect()
@@ -60,15 +60,16 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
     }
     let assumed = Assumed::default();
     let nodes = Nodes::new(store, &assumed);
-    let company = LazyCell::new(|| company(workload, spec, store, &nodes));
+    let company = LazyCell::new(|| company(demand.workload, spec, store, &nodes));
     let alone = Alone::new(demand, spec, store);
     let refusal = filter(demand, spec, store, &nodes, &company, &alone);
-    let refusals: Vec<_> = (0..nodes.all.len()).map(refusal).collect();
-    let candidates: Vec<usize> = (0..nodes.all.len()).filter(|&place| refusals[place].is_none()).collect();
+    // Why a node does not suit it is asked only where none does.
+    let suits = |&place: &usize| alone.leaves_room(nodes.all[place], &assumed) && refusal(place).is_none();
+    let candidates: Vec<usize> = (0..nodes.all.len()).filter(suits).collect();
     if candidates.is_empty() {
         let homeless =
             demand.zone.is_some_and(|zone| nodes.all.iter().all(|(_, node)| node.labels.get(Symbol::ZONE) != Some(zone)));
-        return Err(refusals.into_iter().flatten().collect::<Reasons>().homeless(homeless));
+        return Err((0..nodes.all.len()).filter_map(refusal).collect::<Reasons>().homeless(homeless));
     }
     let scores = score(demand, spec, store, &nodes, &company, &candidates);
     let most = scores.iter().max().expect("there are candidates");
@@ -117,12 +118,11 @@ impl Assumed {
     pub fn first_fit(&self, demand: Demand, from: NodeKey, spec: &KubeClusterSpec, store: &Store) -> Option<NodeKey> {
         let alone = Alone::new(demand, spec, store);
         let key = self.first_alone(&alone, from, store)?;
-        let workload = store.template(demand.workload, spec);
-        if ignores_others(workload, spec, store) {
+        if ignores_others(demand.workload, spec, store) {
             return Some(key);
         }
         let nodes = Nodes::new(store, self);
-        let company = LazyCell::new(|| company(workload, spec, store, &nodes));
+        let company = LazyCell::new(|| company(demand.workload, spec, store, &nodes));
         let refusal = filter(demand, spec, store, &nodes, &company, &alone);
         let mut places = nodes.all.partition_point(|(own, _)| *own < key)..nodes.all.len();
         places
@@ -184,7 +184,8 @@ impl<'a> Nodes<'a> {
             _ => (key, node),
         };
         let left = store.nodes().filter(|(key, _)| !assumed.gone.contains(key)).map(now);
-        let all: Vec<_> = left.chain(assumed.nodes.iter().map(|(key, node)| (*key, node))).collect();
+        let mut all = Vec::with_capacity(store.nodes().len() + assumed.nodes.len());
+        all.extend(left.chain(assumed.nodes.iter().map(|(key, node)| (*key, node))));
         let views = all.iter().map(|(_, node)| SchedulerNode { labels: &node.labels, taints: &node.taints }).collect();
         Self { all, views, assumed }
     }
@@ -195,8 +196,10 @@ impl<'a> Nodes<'a> {
         let is_drained = |key: NodeKey| self.assumed.drained.as_ref().is_some_and(|(drained, _)| *drained == key);
         let place = |key: NodeKey| self.all.binary_search_by_key(&key, |(key, _)| *key).ok().filter(|_| !is_drained(key));
         let placed = store.pods_of(workload).filter_map(|(_, pod)| Some((place(pod.node?)?, pod.terminating, pod.revision)));
+        let mut places: Vec<_> = placed.collect();
         let assumed = self.assumed.pods.get(&workload).into_iter().flatten();
-        placed.chain(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision)))).collect()
+        places.extend(assumed.filter_map(|(own, key)| Some((place(*key)?, false, own.revision))));
+        places
     }
 }
 
@@ -380,26 +383,15 @@ fn counted<'a>(
 }
 
 /// Pods that have a node and are liked or disliked, or like or dislike others.
-fn company<'a>(workload: &Workload, spec: &'a KubeClusterSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
-    let own = pod(workload);
-    let others = store.templates_in(workload.namespace, spec).map(|(id, other)| (id, pod(other)));
-    let counts = others.filter(|(_, other)| own.minds(other) || other.minds(&own));
-    counts.map(|(id, pod)| Placed { pod, nodes: nodes.places(id, store).into_iter().map(|(node, ..)| node).collect() }).collect()
+fn company<'a>(workload: WorkloadId, spec: &'a KubeClusterSpec, store: &'a Store, nodes: &Nodes<'_>) -> Vec<Placed<'a>> {
+    let places = |id| nodes.places(id, store).into_iter().map(|(node, ..)| node).collect();
+    store.minding(workload).iter().map(|id| Placed { pod: pod(store.template(*id, spec)), nodes: places(*id) }).collect()
 }
 
 /// Whether the filters of a workload's pods look at nodes alone, wherever other pods are.
-fn ignores_others(workload: &Workload, spec: &KubeClusterSpec, store: &Store) -> bool {
-    let own = pod(workload);
-    let mut others = store.templates_in(workload.namespace, spec).map(|(_, other)| other);
-    workload.spread.is_empty()
-        && own.affinity.is_empty()
-        && others.all(|other| other.pod_affinity.is_empty() || !pod(other).minds(&own))
-}
-
-/// A workload's pods, as far as their likes and dislikes go.
-fn pod(workload: &Workload) -> Pod<'_> {
-    let Workload { namespace, labels, pod_affinity, .. } = workload;
-    Pod { namespace: *namespace, labels, affinity: pod_affinity }
+fn ignores_others(workload: WorkloadId, spec: &KubeClusterSpec, store: &Store) -> bool {
+    let own = store.template(workload, spec);
+    own.spread.is_empty() && own.pod_affinity.is_empty() && store.minding(workload).is_empty()
 }
 
 /// A workload's pods, as far as spreading goes.

@@ -6,7 +6,7 @@
 //!
 //! What is under way goes on without the API; only what the API must say (the volume is attached, the pod is to end) waits for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::claim::Attachment;
@@ -62,9 +62,9 @@ struct Process {
 }
 
 impl Process {
-    /// Whether it uses the volume of the pods of this name.
-    fn uses(&self, name: PodName) -> bool {
-        self.name == name && self.state != State::Waiting
+    /// Whose volume it uses, if its pod has one.
+    fn volume(&self) -> Option<PodName> {
+        (self.state != State::Waiting).then_some(self.name)
     }
 }
 
@@ -134,10 +134,9 @@ impl Processes {
     pub fn sync(&mut self, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
         let pods: Vec<PodId> = store.node(self.node).pods.iter().copied().collect();
         self.end_strays(&pods, ctx);
-        for name in store.mounted_on(self.node) {
-            if !self.all.values().any(|process| process.uses(name)) {
-                store.set_mounted(name, None);
-            }
+        let used: BTreeSet<PodName> = self.all.values().filter_map(Process::volume).collect();
+        for name in store.mounted_on(self.node).into_iter().filter(|name| !used.contains(name)) {
+            store.set_mounted(name, None);
         }
         for id in pods {
             self.sync_pod(id, store, ctx);
@@ -330,7 +329,8 @@ impl Processes {
 
     /// A volume was detached: who used it ends.
     pub fn volume_detached(&mut self, name: PodName, ctx: &mut ClusterCtx<'_>) {
-        let users: Vec<PodId> = self.all.iter().filter(|(_, process)| process.uses(name)).map(|(id, _)| *id).collect();
+        let users: Vec<PodId> =
+            self.all.iter().filter(|(_, process)| process.volume() == Some(name)).map(|(id, _)| *id).collect();
         for id in users {
             self.gone(id, StopReason::VolumeDetached, ctx);
         }
@@ -339,7 +339,7 @@ impl Processes {
     /// Whether a process uses a pod's volume.
     #[cfg(feature = "testing")]
     pub fn uses_volume(&self, name: PodName) -> bool {
-        self.all.values().any(|process| process.uses(name))
+        self.all.values().any(|process| process.volume() == Some(name))
     }
 
     /// Whether its kubelet is `listening` or not, processes whose pod is gone are hazards or end soon.

@@ -57,8 +57,7 @@ impl Pod<'_> {
     pub fn minds(&self, other: &Pod) -> bool {
         let PodAffinity { affinity: near, anti_affinity: away } = self.affinity;
         let terms = |of: &Affinity| {
-            let preferred = of.preferred.iter().map(|(_, term)| term);
-            of.required.iter().chain(preferred).any(|term| self.means(term, other))
+            of.required.iter().any(|term| self.means(term, other)) || of.preferred.iter().any(|(_, term)| self.means(term, other))
         };
         terms(near) || terms(away)
     }

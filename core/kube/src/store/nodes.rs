@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// All nodes.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeKey, &Node)> {
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeKey, &Node)> {
         self.nodes.iter().map(|(key, node)| (*key, node))
     }
 
