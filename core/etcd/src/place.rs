@@ -4,6 +4,7 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::peer::Before;
 use crate::record::EtcdRecord;
+use crate::transport::kept_alive;
 use zonefall_kernel::time::Time;
 use zonefall_network::meter::Meter;
 use zonefall_network::{HostId, Network};
@@ -58,7 +59,9 @@ impl EtcdCluster {
     /// Bytes between every two members as of `now`, and between which zones.
     pub fn links(&self, now: Time, net: &Network) -> impl Iterator<Item = (MemberId, MemberId, (ZoneId, ZoneId), Meter)> {
         let before = self.before.iter().map(|before| (before.stream, before.zones, before.meter));
-        let now = (0..self.meters.len()).map(move |stream| (stream, self.zones(stream, net), self.metered(stream, now, net)));
+        let kept = kept_alive(net);
+        let metered = move |stream| (stream, self.zones(stream, net), self.metered(stream, now, net, kept));
+        let now = (0..self.meters.len()).map(metered);
         before.chain(now).map(|(stream, zones, meter)| {
             let (from, to) = self.ends(stream);
             (self.members[from as usize].id, self.members[to as usize].id, zones, meter)

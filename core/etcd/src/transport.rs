@@ -406,22 +406,23 @@ impl EtcdCluster {
         if !self.streams[index].is_alive() {
             return;
         }
-        let Volume { count, bytes, wire } = upkeep_of(now.since(since), net);
+        let Volume { count, bytes, wire } = upkeep_of(now.since(since), kept_alive(net));
         self.meters[index].add_evenly(bytes, wire);
         self.ledger.add(Class::Upkeep, count, bytes, wire);
     }
 
     /// What a stream has carried until now, but which is not counted yet: its upkeep, and the heartbeats of a group at rest.
-    fn uncounted(&self, index: usize, now: Time, net: &Network) -> impl Iterator<Item = (Class, Volume)> {
-        let upkeep = self.streams[index].is_alive().then(|| upkeep_of(now.since(self.upkeep_since[index]), net));
+    /// `kept`: see [`kept_alive`].
+    fn uncounted(&self, index: usize, now: Time, net: &Network, kept: Burst) -> impl Iterator<Item = (Class, Volume)> {
+        let upkeep = self.streams[index].is_alive().then(|| upkeep_of(now.since(self.upkeep_since[index]), kept));
         let heartbeats = self.quiescent_volume(index, now, net);
         upkeep.map(|volume| (Class::Upkeep, volume)).into_iter().chain(heartbeats.map(|volume| (Class::Heartbeat, volume)))
     }
 
     /// The meter of a stream as of `now`.
-    pub(super) fn metered(&self, index: usize, now: Time, net: &Network) -> Meter {
+    pub(super) fn metered(&self, index: usize, now: Time, net: &Network, kept: Burst) -> Meter {
         let mut meter = self.meters[index];
-        for (_, Volume { bytes, wire, .. }) in self.uncounted(index, now, net) {
+        for (_, Volume { bytes, wire, .. }) in self.uncounted(index, now, net, kept) {
             meter.add_evenly(bytes, wire);
         }
         meter
@@ -430,20 +431,26 @@ impl EtcdCluster {
     /// What the members have sent each other as of `now`, by what it is.
     pub fn messages(&self, now: Time, net: &Network) -> Ledger {
         let mut ledger = self.ledger;
-        for (class, Volume { count, bytes, wire }) in (0..self.streams.len()).flat_map(|index| self.uncounted(index, now, net)) {
+        let kept = kept_alive(net);
+        let uncounted = (0..self.streams.len()).flat_map(|index| self.uncounted(index, now, net, kept));
+        for (class, Volume { count, bytes, wire }) in uncounted {
             ledger.add(class, count, bytes, wire);
         }
         ledger
     }
 }
 
-/// What keeps one direction alive for some time.
-fn upkeep_of(time: Duration, net: &Network) -> Volume {
+/// What keeps one direction alive in 20 s, on the wire.
+pub(super) fn kept_alive(net: &Network) -> Burst {
+    upkeep::wire_per_20s(net.tls, net.certificate_bytes)
+}
+
+/// What keeps one direction alive for some time. `wire`: see [`kept_alive`].
+fn upkeep_of(time: Duration, wire: Burst) -> Volume {
     const PERIOD: u64 = 20_000_000_000;
     let ns = time.as_nanos();
     let (periods, rest) = (ns / PERIOD, ns % PERIOD);
     let share = |per_period: u64| per_period * periods + per_period * rest / PERIOD;
-    let wire = upkeep::wire_per_20s(net.tls, net.certificate_bytes);
     let (count, bytes) = (share(upkeep::MESSAGES_PER_20S), share(upkeep::BYTES_PER_20S));
     Volume { count, bytes, wire: Burst { packets: share(wire.packets), bytes: share(wire.bytes) } }
 }

@@ -75,6 +75,11 @@ impl Running<'_> {
         self.connections.asked()
     }
 
+    /// Whether it asks any member.
+    pub fn asks(&self) -> bool {
+        self.connections.asks()
+    }
+
     /// Members of etcd that it has open connections with, and for how many resources.
     pub fn open(&self) -> impl Iterator<Item = (u8, u16)> {
         self.connections.open()

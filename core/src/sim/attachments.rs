@@ -75,18 +75,22 @@ impl Simulation {
         let running: Vec<Running<'_>> = self.kube.cluster(cluster).api().servers().collect();
         parts.number(&running);
         self.servers.in_flight.fair.retain(cluster, |key| running.iter().any(|server| server.key == key));
-        let sent_to = running.iter().filter(|server| server.ready && !server.asked().is_empty());
+        let sent_to = running.iter().filter(|server| server.ready && server.asks());
         let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
         let times = self.traffic.times(cluster, &servers, &self.traffic_ctx());
         let main = self.scenario.kube.clusters[cluster].etcd;
         let is_disturbed = !self.clusters[main].flows_silently();
+        // Parts of a server share the list of whom it asks.
+        let lists: Vec<(u32, Arc<[u8]>)> =
+            running.iter().filter(|server| server.ready).map(|server| (server.key, server.asked())).collect();
+        let list = |of: &Running<'_>| lists.iter().find(|(key, _)| *key == of.key).map(|(_, list)| Arc::clone(list));
         let mut attachments = Vec::new();
         for (id, part) in &parts.clients {
             let key = parts.numbers[part.server as usize];
             let server = running.iter().find(|server| Some(server.key) == key);
             let asked = |k: u16| times.as_ref().map_or(0, |times| times[usize::from(k)]);
             let (members, times): (Option<Arc<[u8]>>, usize) = match part.requests {
-                Some(k) => (server.filter(|server| server.ready).map(Running::asked), asked(k)),
+                Some(k) => (server.and_then(list), asked(k)),
                 None => (server.and_then(|server| Some([server.watches?].into())), usize::from(times.is_some())),
             };
             let of_main = self.clients[*id].cluster() == main;

@@ -95,10 +95,18 @@ impl Simulation {
             let (_, bytes, wire) = amount.whole();
             pairs.insert(zones, PairTotals { bytes, wire });
         }
-        for (.., zones, meter) in self.metered().filter(|(.., meter)| meter.wire.bytes > 0) {
-            let pair = pairs.entry(zones).or_default();
+        // There are many links and few zones.
+        let zones = self.scenario.zones.len();
+        let mut metered = vec![PairTotals::default(); zones * zones];
+        self.metered().for_each(|(.., (from, to), meter)| {
+            let pair = &mut metered[usize::from(from.0) * zones + usize::from(to.0)];
             pair.bytes += meter.bytes;
             pair.wire += meter.wire;
+        });
+        for (place, more) in metered.into_iter().enumerate().filter(|(_, more)| more.wire.bytes > 0) {
+            let pair = pairs.entry((ZoneId((place / zones) as u16), ZoneId((place % zones) as u16))).or_default();
+            pair.bytes += more.bytes;
+            pair.wire += more.wire;
         }
         pairs
     }

@@ -102,6 +102,9 @@ struct Total {
     most: f64,
 }
 
+/// Its name, and the workload that it is in each seed that may host it.
+type Component = (Arc<str>, Vec<(KubeClusterId, WorkloadId)>);
+
 /// The traffic of one control plane.
 #[derive(Clone, Debug)]
 struct ClusterFlows {
@@ -113,8 +116,8 @@ struct ClusterFlows {
     shoot: Option<u16>,
     /// Its etcd for events, beside that of all else.
     events: Option<EtcdId>,
-    /// Components that ask, or are told, and what they are in each seed that may host them.
-    components: Vec<(String, Vec<(KubeClusterId, WorkloadId)>)>,
+    /// Components that ask, or are told.
+    components: Vec<Component>,
     /// All of it flows.
     all: bool,
     /// What its flows were last found from.
@@ -159,7 +162,7 @@ impl Traffic {
             let own = plans_of(id, scenario, &mut plans);
             let callers: BTreeSet<&str> =
                 own[0].groups.iter().filter_map(|group| component(&group.by)).chain([WATCHER]).collect();
-            let mut components: Vec<_> = callers.into_iter().map(|name| (name.to_owned(), Vec::new())).collect();
+            let mut components: Vec<_> = callers.into_iter().map(|name| (Arc::<str>::from(name), Vec::new())).collect();
             let mut events = None;
             traffic.of_cluster.insert(cluster.etcd, id);
             for place in shoot.into_iter().flat_map(|(_, shoot)| shoot.places()) {
@@ -169,7 +172,7 @@ impl Traffic {
                     if let Role::Etcd(etcd) = workload.role {
                         traffic.of_cluster.insert(etcd, id);
                         events = events.or(Some(etcd).filter(|etcd| *etcd != cluster.etcd));
-                    } else if let Some((_, places)) = components.iter_mut().find(|(name, _)| *name == workload.name) {
+                    } else if let Some((_, places)) = components.iter_mut().find(|(name, _)| **name == *workload.name) {
                         places.push((seed, *part));
                         traffic.of_component.insert((seed, *part), id);
                     }

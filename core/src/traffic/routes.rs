@@ -27,11 +27,14 @@ pub(super) struct Found {
     pub(super) writes: [(WriteRate, Growth); 2],
 }
 
+/// So many flows, and more, are usual in a control plane of three zones.
+const USUAL: usize = 256;
+
 /// Finds it. `counted`: what flows is counted; otherwise it only writes to etcd.
 pub(super) fn find(plan: &Plan, counted: bool, now: &Situation) -> Found {
     let Situation { main, linked, there, .. } = now;
     let serving: Vec<&Server> = now.serving().collect();
-    let mut found = Finder { flow: Flow::new() };
+    let mut found = Finder { flow: Flow::with_capacity(USUAL) };
     let times: Vec<usize> = plan.groups.iter().map(|group| there.times(&group.by, group.each)).collect();
     let asks = plan.asks(&times);
     let mut events_open = false;

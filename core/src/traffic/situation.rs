@@ -2,6 +2,7 @@
 //! do not change, no rate does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::raft::quorum::Members;
@@ -11,7 +12,7 @@ use crate::network::HostId;
 use crate::scenario::kube::routing::ApiToEtcd;
 use crate::scenario::kube::usage::{Caller, Each};
 use crate::traffic::plan::{self, Counts};
-use crate::traffic::{ClusterFlows, TrafficCtx};
+use crate::traffic::{ClusterFlows, Component, TrafficCtx};
 
 /// An end of a flow.
 pub(super) type End = (Endpoint, ZoneId);
@@ -42,7 +43,7 @@ impl Situation {
             let end = (Endpoint::Servers(id), ctx.net.zone(running.host));
             let mut server = Server { host: running.host, end, members, resources, watches, serves: false };
             server.serves = running.ready && server.served(false, &main) > 0;
-            if running.ready && !server.serves && !running.asked().is_empty() {
+            if running.ready && !server.serves && running.asks() {
                 waiting += resources;
             }
             if !server.members.is_empty() {
@@ -137,7 +138,7 @@ pub(super) struct Present {
     /// API servers that clients are sent to.
     servers: usize,
     /// Where processes of components are that work.
-    components: Vec<(String, Vec<Callers>)>,
+    components: Vec<(Arc<str>, Vec<Callers>)>,
     /// Kubelets that the API answers.
     pub(super) kubelets: Vec<Callers>,
 }
@@ -147,10 +148,15 @@ impl Present {
     pub(super) fn find(id: KubeClusterId, cluster: &ClusterFlows, servers: &[HostId], ctx: &TrafficCtx<'_>) -> Self {
         let on_hosts = on_hosts(id, servers, ctx);
         let has = |name: &str| ctx.scenario.kube.clusters[id].components.iter().any(|component| component.name() == name);
-        let callers = |(name, places): &(String, Vec<(KubeClusterId, WorkloadId)>)| {
-            let of_pods = places.iter().flat_map(|place| pods(id, *place, ctx));
-            let of_hosts = on_hosts.iter().copied().filter(|_| cluster.shoot.is_none() && has(name));
-            (name.clone(), of_pods.chain(of_hosts).collect())
+        let callers = |(name, places): &Component| {
+            let mut all = Vec::new();
+            for place in places {
+                all.extend(pods(id, *place, ctx));
+            }
+            if cluster.shoot.is_none() && has(name) {
+                all.extend(&on_hosts);
+            }
+            (Arc::clone(name), all)
         };
         let components = cluster.components.iter().map(callers).collect();
         let mut zones: BTreeMap<ZoneId, usize> = BTreeMap::new();
@@ -162,7 +168,7 @@ impl Present {
     }
 
     pub(super) fn of(&self, name: &str) -> &[Callers] {
-        self.components.iter().find(|(own, _)| *own == name).map_or(&[], |(_, callers)| callers)
+        self.components.iter().find(|(own, _)| **own == *name).map_or(&[], |(_, callers)| callers)
     }
 
     pub(super) fn times(&self, by: &Caller, each: Each) -> usize {
@@ -172,12 +178,12 @@ impl Present {
 }
 
 /// The pods of a component that work.
-fn pods(id: KubeClusterId, (seed, workload): (KubeClusterId, WorkloadId), ctx: &TrafficCtx<'_>) -> Vec<Callers> {
+fn pods(id: KubeClusterId, (seed, workload): (KubeClusterId, WorkloadId), ctx: &TrafficCtx<'_>) -> impl Iterator<Item = Callers> {
     let store = ctx.kube.cluster(seed).store();
     let pods = store.pods_of(workload).filter(|(_, pod)| pod.ready);
     let hosts = pods.filter_map(|(_, pod)| Some(store.get_node(pod.node?)?.host));
     let there = hosts.filter(|host| ctx.net.is_powered(*host));
-    there.map(|host| Callers { end: (Endpoint::Components(id), ctx.net.zone(host)), count: 1, server: None }).collect()
+    there.map(move |host| Callers { end: (Endpoint::Components(id), ctx.net.zone(host)), count: 1, server: None })
 }
 
 /// The processes of a component that runs on the hosts of its cluster's control plane, wherever it has an API server to ask.

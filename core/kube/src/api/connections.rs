@@ -135,6 +135,11 @@ impl Connections {
         self.members[..self.resources()].iter().copied().filter(|member| *member != NONE).collect()
     }
 
+    /// Whether the connection of any resource is with a member, waits for one, or dials one.
+    pub(super) fn asks(&self) -> bool {
+        self.members[..self.resources()].iter().any(|member| *member != NONE)
+    }
+
     /// Members with open connections, and for how many resources.
     pub(super) fn open(&self) -> impl Iterator<Item = (u8, u16)> {
         self.peers.iter().filter(|peer| !peer.silent).map(|peer| (peer.member, peer.resources))
