@@ -110,7 +110,6 @@ fn perform(effect: Effect, worker: &Callback<Effect>, pending: &Rc<std::cell::Re
     }
     let (pending, dispatch) = (Rc::clone(pending), dispatch.clone());
     waiting.timer = Some(Timeout::new(QUIET_MS, move || {
-        storage::settle();
         let done = pending.borrow_mut().flush();
         report_error(done, &dispatch);
     }));
@@ -125,7 +124,9 @@ fn report_error(done: Result<(), String>, dispatch: &Callback<Action>) {
 /// Another fragment in the address bar (a pasted link, the back button) is another scenario.
 fn follow_address(dispatch: Callback<Action>) -> EventListener {
     EventListener::new(&gloo::utils::window(), "hashchange", move |_| {
-        let action = match start::linked(&address::fragment()) {
+        let fragment = address::fragment();
+        storage::note(&fragment, &fragment);
+        let action = match start::linked(&fragment) {
             None => return,
             Some(Ok((text, bookmark))) => Action::Return(text, bookmark),
             Some(Err(error)) => Action::Say(Notice { tone: Tone::Error, text: error.to_string() }),
@@ -138,10 +139,13 @@ fn follow_address(dispatch: Callback<Action>) -> EventListener {
 fn save_at_the_end(pending: Rc<std::cell::RefCell<Pending>>) -> EventListener {
     EventListener::new(&gloo::utils::window(), "pagehide", move |_| {
         let mut pending = pending.borrow_mut();
-        if pending.keep.is_some() {
-            storage::supersede(&address::fragment());
-        }
+        let shown = address::fragment();
+        let stays = pending.keep.is_some() && pending.at == shown;
         // There is nobody left to tell.
         drop(pending.flush());
+        if stays {
+            // A page that goes away cannot change the address that it is loaded from again.
+            storage::leave(&shown);
+        }
     })
 }

@@ -15,12 +15,16 @@ pub fn linked(fragment: &str) -> Option<Result<(String, Bookmark), LinkError>> {
 
 /// Restores what the browser knows.
 pub fn restore() -> Start {
-    let fragment = address::fragment();
-    let is_superseded = storage::is_superseded(&fragment);
-    let ((text, bookmark), linked, notice) = choose(if is_superseded { "" } else { &fragment }, storage::saved());
-    if !linked {
+    let shown = address::fragment();
+    let fragment = storage::newer(&shown, address::is_reload()).unwrap_or_else(|| shown.clone());
+    let ((text, bookmark), is_linked, notice) = choose(&fragment, storage::saved());
+    if !is_linked {
         // Back comes here again, and the next reload finds here what was found in the storage.
         address::put(&(encode(&text) + &encode_bookmark(&bookmark)), false);
+    } else if fragment == shown {
+        storage::note(&shown, &shown);
+    } else {
+        address::put(&fragment, false);
     }
     let notice = if storage::is_allowed() { notice } else { Some(unkept(notice)) };
     let query = gloo::utils::window().match_media("(prefers-reduced-motion: reduce)");

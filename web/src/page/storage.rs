@@ -14,7 +14,7 @@ use crate::state::{Theme, Ui};
 /// Keys carry the version of what is kept under them.
 const DOCUMENT: &str = "zonefall.document.1";
 const BOOKMARK: &str = "zonefall.bookmark.1";
-const SUPERSEDED: &str = "zonefall.superseded.1";
+const ADDRESS: &str = "zonefall.address.1";
 const PREFERENCES: &str = "zonefall.preferences.1";
 
 /// What is kept of [`Ui`].
@@ -55,25 +55,40 @@ pub fn saved() -> Option<(String, Bookmark)> {
     Some((kept(DOCUMENT)?, kept(BOOKMARK).unwrap_or_default()))
 }
 
-/// A page that goes away cannot change the address that it is loaded from again: notes, for this tab, that the document kept is newer
-/// than this fragment.
-pub(super) fn supersede(fragment: &str) {
-    // Without it a reload right after an edit shows the scenario before the edit.
+/// What a tab had in its address last.
+#[derive(Debug, Serialize, Deserialize)]
+struct Noted {
+    /// The fragment that the browser has.
+    shown: String,
+    /// The fragment of the document as it is: another one where the browser refused it, or loads the page again meanwhile.
+    newest: String,
+}
+
+/// Notes for this tab that the browser's address has the fragment `shown`, and the document is `newest`.
+pub(super) fn note(shown: &str, newest: &str) {
     if is_allowed() {
-        SessionStorage::set(SUPERSEDED, fragment).ok();
+        let noted = Noted { shown: shown.to_owned(), newest: newest.to_owned() };
+        if SessionStorage::set(ADDRESS, noted).is_err() {
+            SessionStorage::delete(ADDRESS);
+        }
     }
 }
 
-/// Whether the document kept is newer than this fragment, however often that is loaded: until the address changes ([`settle`]).
-pub(super) fn is_superseded(fragment: &str) -> bool {
-    is_allowed() && SessionStorage::get::<String>(SUPERSEDED).is_ok_and(|noted| noted == fragment)
+/// The page goes away with `shown` in its address, whatever it has put there since.
+pub(super) fn leave(shown: &str) {
+    if let Some(noted) = noted() {
+        note(shown, &noted.newest);
+    }
 }
 
-/// The address is about to say what the document kept does.
-pub(super) fn settle() {
-    if is_allowed() {
-        SessionStorage::delete(SUPERSEDED);
-    }
+/// The fragment of what this tab showed last, where the browser loads an older one, `shown`: because it refused the newer one, or because it
+/// loads what was in the address when the loading began (`is_reload`), whatever was put there meanwhile.
+pub(super) fn newer(shown: &str, is_reload: bool) -> Option<String> {
+    noted().filter(|noted| is_reload || noted.shown == shown).map(|noted| noted.newest)
+}
+
+fn noted() -> Option<Noted> {
+    is_allowed().then(|| SessionStorage::get(ADDRESS).ok()).flatten()
 }
 
 /// Keeps the preferences.

@@ -103,19 +103,34 @@ fn a_saved_file_has_the_branches_and_is_a_scenario() {
     });
 }
 
+/// Edits and loads the page again twice, at once.
+fn edit_and_reload(page: &Page) {
+    open_done(page, "zone-outage");
+    crate::helpers::raise(page, "scenario");
+    page.fill("form-name", "mine");
+    page.press("Tab");
+    // What the page has not heard of yet it cannot keep.
+    page.wait_for("the edit", || page.attribute("document-undo", "disabled").is_none().then_some(()));
+    for _ in 0..2 {
+        page.reload();
+        page.see_attribute("form-name", "value", "mine");
+    }
+}
+
 #[test]
 fn an_edit_right_before_a_reload_is_there_after_the_next_one_too() {
+    story(edit_and_reload);
+}
+
+/// The address is written while its old fragment is being loaded, twice: after the edit, and when its run is there.
+#[test]
+fn an_edit_right_before_a_reload_from_a_slow_host_is_there_too() {
     story(|page| {
-        open_done(page, "zone-outage");
-        crate::helpers::raise(page, "scenario");
-        page.fill("form-name", "mine");
-        page.press("Tab");
-        // What the page has not heard of yet it cannot keep.
-        page.wait_for("the edit", || page.attribute("document-undo", "disabled").is_none().then_some(()));
-        for _ in 0..2 {
-            page.reload();
-            page.see_attribute("form-name", "value", "mine");
-        }
+        const SLOW: u32 = 3_000; // ms; the address is written within 1 s
+        page.driver().cdp("Network.enable", &json!({})).expect("Chromium takes it");
+        let slow = json!({"offline": false, "latency": SLOW, "downloadThroughput": -1, "uploadThroughput": -1});
+        page.driver().cdp("Network.emulateNetworkConditions", &slow).expect("Chromium takes it");
+        edit_and_reload(page);
     });
 }
 
