@@ -23,9 +23,9 @@ impl Client {
         if open.is_empty() { all } else { open }
     }
 
-    /// Hears who serves, if whoever says so reaches it.
+    /// Hears who serves, if whoever says so reaches it. API servers always do: a Kubernetes cluster has one store here.
     pub(super) fn look_up(&mut self, ctx: &ClientCtx<'_>) {
-        if ctx.cluster.announces_switchover(self.host, ctx.net) {
+        if self.spec.server.is_some() || ctx.cluster.announces_switchover(self.host, ctx.net) {
             self.endpoint = ctx.cluster.endpoint();
         }
     }

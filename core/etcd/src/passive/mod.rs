@@ -17,8 +17,8 @@
 //!   `--force-new-cluster`, which drops what the learner has not yet heard to be committed (`restartAsStandaloneNode`).
 //! - A restored cluster would count terms (and entries) from 1 again. Here both go on, so that an index is the revision it stands for.
 //! - A displaced member that still runs (it was cut off, not dead) still serves the clients that have not heard of the switch: those
-//!   that the controller does not reach either. What it commits is lost when it is thrown away. (API servers leave it at once: a
-//!   Kubernetes cluster has one store here.)
+//!   that the controller does not reach either. What it commits is lost when it is thrown away. (API servers leave it at once, also
+//!   as clients of an etcd for events: a Kubernetes cluster has one store here.)
 //! - Revisions come again after a loss: watchers that had seen them hear nothing until there are newer ones, as with etcd.
 //! - A primary that lost its own disk is not restored in place: the standby takes over.
 //!
