@@ -243,15 +243,25 @@ fn service_traffic(report: &Report, page: &Page) -> String {
             format!("{:.0}", of.connections),
             format!("{:.0}", of.refused + of.failed),
             format!("{:.1} %", of.cross_zone_percent),
+            of.round_trip_ms.map_or_else(|| "-".to_owned(), |ms| text::seconds(ms / 1e3)),
             if cost.is_empty() { "-".to_owned() } else { cost.join(", ") },
             format!("{:.2} of an even share", of.greatest_load),
             text::seconds(of.overloaded_s),
         ];
         cells.to_vec()
     };
-    let head =
-        ["cluster", "Service", "connections", "failed", "to other zones", "cost a month", "greatest load", "overloaded for"];
-    table_of_clusters(report, page, head, report.service_traffic.iter().map(row).collect(), &[2, 3, 4, 5, 6, 7])
+    let head = [
+        "cluster",
+        "Service",
+        "connections",
+        "failed",
+        "to other zones",
+        "round trip",
+        "cost a month",
+        "greatest load",
+        "overloaded for",
+    ];
+    table_of_clusters(report, page, head, report.service_traffic.iter().map(row).collect(), &[2, 3, 4, 5, 6, 7, 8])
 }
 
 /// Outages of clients, by kind, with the cause of the longest one.

@@ -19,6 +19,8 @@ pub struct ServiceTrafficReport {
     pub failed: f64,
     /// Part of those that were served which left the zone of their client, in percent.
     pub cross_zone_percent: f64,
+    /// Mean time that a packet takes to the endpoint and back, without those that are lost, in milliseconds; `None`: none was served.
+    pub round_trip_ms: Option<f64>,
     /// Connections by the zones of client and endpoint, in the order of the scenario.
     pub zones: Vec<ZoneFlowReport>,
     /// Bytes that cross zones in a month, in GB, were every month like this.
@@ -42,4 +44,6 @@ pub struct ZoneFlowReport {
     pub to: String,
     /// Number of connections.
     pub connections: f64,
+    /// Mean time that a packet takes there and back, without those that are lost, in milliseconds.
+    pub round_trip_ms: Option<f64>,
 }

@@ -25,7 +25,7 @@ use crate::observe::cost::size;
 use crate::record::Record;
 use crate::report::{ServiceTrafficReport, ZoneFlowReport};
 use crate::scenario::prices::PriceKind;
-use crate::scenario::{Fault, FaultTarget, LinkDegraded, LinkPartition, NodePartition, Place, Scenario, ZonePartition};
+use crate::scenario::{Fault, FaultTarget, LinkDegraded, LinkPartition, NodePartition, Path, Place, Scenario, ZonePartition};
 
 /// Seconds of a month of 730 hours.
 const MONTH_S: f64 = 730.0 * 3_600.0;
@@ -35,7 +35,7 @@ const MONTH_S: f64 = 730.0 * 3_600.0;
 pub struct Flows {
     /// Shared with clones as long as neither changes them.
     flows: Arc<BTreeMap<(KubeClusterId, ServiceId), Flow>>,
-    /// Faults that may block a path now.
+    /// Faults that may block a path now, or slow it down.
     cuts: Vec<(FaultId, Fault)>,
 }
 
@@ -50,16 +50,35 @@ struct Flow {
     /// Connections per second that find no endpoint, that find one which does not answer, and by the zones of client and endpoint.
     refused_per_s: f64,
     failed_per_s: f64,
-    zones_per_s: BTreeMap<(ZoneId, ZoneId), f64>,
+    zones_per_s: BTreeMap<(ZoneId, ZoneId), Served>,
     /// The same in all.
     refused: f64,
     failed: f64,
-    zones: BTreeMap<(ZoneId, ZoneId), f64>,
+    zones: BTreeMap<(ZoneId, ZoneId), Served>,
     /// The greatest load of an endpoint, as a multiple of an even share: now, and ever.
     load: f64,
     greatest_load: f64,
     overloaded_s: f64,
     longest_queue: f64,
+}
+
+/// Connections that were served.
+#[derive(Clone, Copy, Debug, Default)]
+struct Served {
+    connections: f64,
+    /// Time that a packet takes to the endpoint and back, summed over them, in seconds.
+    round_trips_s: f64,
+}
+
+impl Served {
+    fn add(&mut self, more: Self, times: f64) {
+        self.connections += more.connections * times;
+        self.round_trips_s += more.round_trips_s * times;
+    }
+
+    fn round_trip_ms(self) -> Option<f64> {
+        (self.connections > 0.0).then(|| 1e3 * self.round_trips_s / self.connections)
+    }
 }
 
 /// An endpoint's connections.
@@ -172,7 +191,7 @@ impl Flow {
         self.refused += self.refused_per_s * passed_s;
         self.failed += self.failed_per_s * passed_s;
         for (zones, per_s) in &self.zones_per_s {
-            *self.zones.entry(*zones).or_default() += per_s * passed_s;
+            self.zones.entry(*zones).or_default().add(*per_s, passed_s);
         }
         let Some(capacity) = traffic.capacity_per_s else { return };
         let mut overloaded = false;
@@ -237,7 +256,8 @@ impl Flow {
                     self.failed_per_s += share;
                     continue;
                 }
-                *self.zones_per_s.entry((zone(node), zone(to))).or_default() += share;
+                let served = Served { connections: 1.0, round_trips_s: round_trip_s(node, to, cuts, spec, scenario) };
+                self.zones_per_s.entry((zone(node), zone(to))).or_default().add(served, share);
                 if let Some(load) = self.listed.get_mut(&pod) {
                     load.per_s += share;
                 }
@@ -252,9 +272,10 @@ impl Flow {
         let spec = &scenario.kube.clusters[cluster];
         let service = &spec.services[id];
         let traffic = service.traffic.as_ref().expect("it is followed because it has some");
-        let found: f64 = self.zones.values().sum();
-        let crossing =
-            self.zones.iter().filter(|((from, to), _)| from != to).fold(0.0, |sum, (_, connections)| sum + connections);
+        let mut all = Served::default();
+        self.zones.values().for_each(|served| all.add(*served, 1.0));
+        let found = all.connections;
+        let crossing = self.zones.iter().filter(|((from, to), _)| from != to).fold(0.0, |sum, (_, own)| sum + own.connections);
         let seconds = now.as_nanos() as f64 / 1e9;
         let per_month = if seconds > 0.0 { MONTH_S / seconds } else { 0.0 };
         let bytes = crossing * traffic.bytes as f64 * per_month;
@@ -264,10 +285,11 @@ impl Flow {
             Some((provider.name.clone(), bytes / size(out.unit) * both))
         });
         let zone = |zone: ZoneId| scenario.zones[zone].name.clone();
-        let flow = |((from, to), connections): (&(ZoneId, ZoneId), &f64)| ZoneFlowReport {
+        let flow = |((from, to), served): (&(ZoneId, ZoneId), &Served)| ZoneFlowReport {
             from: zone(*from),
             to: zone(*to),
-            connections: *connections,
+            connections: served.connections,
+            round_trip_ms: served.round_trip_ms(),
         };
         ServiceTrafficReport {
             cluster: spec.name.clone(),
@@ -276,6 +298,7 @@ impl Flow {
             refused: self.refused,
             failed: self.failed,
             cross_zone_percent: if found > 0.0 { 100.0 * crossing / found } else { 0.0 },
+            round_trip_ms: all.round_trip_ms(),
             zones: self.zones.iter().map(flow).collect(),
             cross_zone_gb_per_month: bytes / 1e9,
             usd_per_month: usd.collect::<IndexMap<_, _>>(),
@@ -295,6 +318,21 @@ fn hints(
     let none = Hints { zones: Vec::new(), nodes: Vec::new() };
     let endpoint = traffic_distribution::Endpoint { node: Some(node), zone: Some(zone), ready: true, hints: none };
     traffic_distribution::hints(distribution, &endpoint)
+}
+
+/// Typical time that a packet takes from a node to another and back, without those that are lost, in seconds.
+fn round_trip_s(a: NodeName, b: NodeName, faults: &[(FaultId, Fault)], spec: &KubeClusterSpec, scenario: &Scenario) -> f64 {
+    let [from, to] = [a, b].map(|node| zone_of(node, spec, scenario));
+    let between = |from: ZoneId, to: ZoneId| usize::from(from.0) * scenario.zones.len() + usize::from(to.0);
+    let network = &scenario.network;
+    let path = |from, to| if a == b { &network.same_host } else { &network.paths[between(from, to)] };
+    let slower = faults.iter().filter_map(|(_, fault)| match fault {
+        Fault::LinkDegraded(link) if a != b && [(from, to), (to, from)].contains(&(link.a, link.b)) => Some(link.change.delay),
+        _ => None,
+    });
+    let slower = slower.map(|delay| 2.0 * delay.as_secs_f64()).sum::<f64>();
+    let one_way = |path: &Path| (path.delay + path.jitter.typical()).as_secs_f64();
+    one_way(path(from, to)) + one_way(path(to, from)) + slower
 }
 
 /// Whether a fault keeps packets from passing between two nodes, there or back: a connection needs both.

@@ -76,6 +76,9 @@ fn sum(of: &ServiceTrafficReport) -> String {
         ),
         format!("The busiest endpoint had {:.2} times an even share.", of.greatest_load),
     ];
+    if let Some(ms) = of.round_trip_ms {
+        said.insert(1, format!("A packet took {} to the endpoint and back, on average.", length(ms / 1e3)));
+    }
     if of.overloaded_s > 0.0 {
         let queue = count(of.longest_queue.round() as u64);
         said.push(format!("Some endpoint had too many for {}, and up to {queue} waited.", length(of.overloaded_s)));
