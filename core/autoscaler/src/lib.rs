@@ -337,6 +337,7 @@ impl Autoscaler {
             _ if !is_healthy(id, late(id) + self.requests[id].map_or(0, |request| request.nodes), store, ctx) => {
                 Some(GroupChoice::Unhealthy)
             }
+            _ if store.shifted() == Some(ctx.spec.machine_deployments[id].zone) => Some(GroupChoice::Shifted),
             group if group.limits.maximum <= group.target => Some(GroupChoice::AtMaximum),
             _ if !one_fits(id) => Some(GroupChoice::ResourcesTotal),
             _ => None,

@@ -10,7 +10,7 @@ use crate::record::{
 use crate::rule::taints::Effect;
 use crate::rule::zone_state::ZoneState;
 use crate::share::Share;
-use crate::spec::{KubeClusterSpec, Role, Workload};
+use crate::spec::{KubeClusterSpec, Role, Task, Workload};
 use zonefall_network::vantage::Extent;
 use zonefall_scenario::Scenario;
 use zonefall_scenario::ids::MemberId;
@@ -87,6 +87,7 @@ impl KubeRecord {
                     NodeFact::Registered => format!("{name} is registered"),
                     NodeFact::Removed => format!("{name} is deleted"),
                     NodeFact::Cordoned => format!("{name} is cordoned"),
+                    NodeFact::Uncordoned => format!("{name} is uncordoned"),
                     NodeFact::ScaleDown(verdict) => format!("scale-down of {name}: {}", verdict.describe()),
                     NodeFact::ToBeDeleted => format!("{name} is tainted as to be deleted by the cluster autoscaler"),
                     NodeFact::Kept(why) => format!("{name} is not deleted, and its taint is removed: {}", why.describe()),
@@ -162,7 +163,11 @@ impl KubeRecord {
             Self::ControllerActive(component, false) => format!("{} is inactive", component.name()),
             Self::Operation(task) => format!("an operator {}", task.describe(cluster, scenario)),
             Self::OperationRefused(task) => {
-                format!("kubectl refuses what an operator asks for: {}", task.describe(cluster, scenario))
+                let who = if matches!(task, Task::ShiftZone(_)) { "the cloud" } else { "kubectl" };
+                format!("{who} refuses what an operator asks for: {}", task.describe(cluster, scenario))
+            }
+            Self::ShiftExpired(zone) => {
+                format!("traffic of {} returns to zone {}: the shift has expired", cluster.name, scenario.zones[zone].name)
             }
             Self::Lease(component, None) => format!("{} has no leader", component.name()),
             Self::Endpoint { service, pod, listed } => {
@@ -292,6 +297,7 @@ impl KubeEvent {
             Self::MachineRequested { .. } => "an operator's request for a machine is retried".to_owned(),
             Self::MachineCreated { .. } => "a machine that an operator added is created, and boots".to_owned(),
             Self::Drain(key) => format!("the drain of {} continues", node(key)),
+            Self::ShiftExpires => "the zonal shift expires".to_owned(),
             Self::Renew { node: key, .. } => format!("the kubelet of {} renews its lease", node(key)),
             Self::Booted { node: key, .. } => format!("the kubelet of {} starts after a boot", node(key)),
             Self::Link { .. } => "an API server's connection to etcd times out".to_owned(),

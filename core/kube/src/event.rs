@@ -109,6 +109,8 @@ pub enum KubeEvent {
     },
     /// An operator evicts the pods of a node that are left.
     Drain(NodeKey),
+    /// The zonal shift expires.
+    ShiftExpires,
 }
 
 // An event of the queue must not grow by this one.

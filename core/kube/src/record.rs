@@ -72,8 +72,11 @@ pub enum KubeRecord {
     ControllerActive(Component, bool),
     /// An operator asks for something.
     Operation(Task),
-    /// kubectl refuses an operator's request: a paused rollout cannot be rolled back or paused, and no other resumed.
+    /// What an operator asks for is refused: a paused rollout cannot be rolled back or paused, and no other resumed; there is one zonal shift at a
+    /// time.
     OperationRefused(Task),
+    /// Traffic returns to a zone that it was shifted away from.
+    ShiftExpired(ZoneId),
     /// Of topology hints of a Service, that of a workload. Told when it changes.
     Hints(WorkloadId, HintsFact),
     /// A Service lists a pod among its endpoints, or no longer.
@@ -110,6 +113,7 @@ traced! {
         NodeGroup(deployment, fact) = 20,
         OperationRefused(task) = 23,
         ApiShareOf { resource, verb, share } = 24,
+        ShiftExpired(zone) = 25,
     }
 }
 
@@ -289,6 +293,8 @@ pub enum NodeFact {
     Removed,
     /// It takes no more pods.
     Cordoned,
+    /// It takes pods again.
+    Uncordoned,
     /// What runs on it serves nobody any more, in truth and known to nobody; `None`: it does again, if it still runs.
     Lost(Option<Loss>),
     /// What a scan of the autoscaler, which deletes nodes that are not needed, found of it. Told when it changes.
@@ -310,6 +316,7 @@ traced! {
         ScaleDown(verdict) = 6,
         ToBeDeleted = 7,
         Kept(why) = 8,
+        Uncordoned = 9,
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod minding;
 mod nodes;
 mod pods;
 mod selection;
+mod shift;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub enum Change {
     Budget,
     /// Members of etcd that are pods of this workload have started or stopped.
     Members(WorkloadId),
+    /// Traffic is shifted away from a zone, or returns to it.
+    Shift,
     /// Hosts or paths have changed.
     Network,
     /// Others than before may get answers from the API, or later.
@@ -104,6 +107,7 @@ pub struct Store {
     selections: Arc<Selections>,
     /// Pods that each Service lists.
     endpoints: TiVec<ServiceId, BTreeSet<PodName>>,
+    shifted: Option<shift::Shifted>,
     /// Workloads that are other than at the start.
     templates: BTreeMap<WorkloadId, Workload>,
     made: u32,
@@ -143,6 +147,7 @@ impl Store {
             budgets: vec![None; spec.workloads.len() + spec.budgets.len()],
             selections: Arc::new(Selections::new(spec)),
             endpoints: vec![BTreeSet::new(); spec.services.len()].into(),
+            shifted: None,
             templates: BTreeMap::new(),
             made: 0,
             next_node: spec.nodes.len() as u32,

@@ -15,7 +15,7 @@ macro_rules! bundle {
     };
 }
 
-static BUNDLED: [Bundled; 68] = bundle![
+static BUNDLED: [Bundled; 69] = bundle![
     "zone-outage",
     "two-zones-big",
     "two-zones-small",
@@ -73,6 +73,7 @@ static BUNDLED: [Bundled; 68] = bundle![
     "gep24-zone-outage",
     "scale-down",
     "kube-proxy-cross-zone",
+    "zonal-shift",
     "selector-spread",
     "volume-binding",
     "volume-names",

@@ -67,6 +67,7 @@ impl Observer for Refused {
                 let reason = match task {
                     Task::PauseRollout(_) => "is already paused",
                     Task::ResumeRollout(_) => "is not paused",
+                    Task::ShiftZone(_) => "traffic is shifted away from a zone already",
                     _ => "you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again",
                 };
                 (asked, reason.to_owned())

@@ -111,13 +111,14 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         KubeRecord::Node(node, fact) => {
             let over = match fact {
                 NodeFact::Ready(ready) => ready == Ready::True,
-                NodeFact::Registered | NodeFact::Kept(_) => true,
+                NodeFact::Registered | NodeFact::Uncordoned | NodeFact::Kept(_) => true,
                 NodeFact::Removed | NodeFact::Cordoned | NodeFact::ToBeDeleted => false,
                 // The fault says so already, and the taints follow. What scans find of nodes, the report says.
                 NodeFact::Lost(_) | NodeFact::Unreachable(..) | NodeFact::ScaleDown(_) => return Subject::default(),
             };
             (StoryKind::Node, vec![node_name(node, cluster, scenario)], over)
         }
+        KubeRecord::ShiftExpired(zone) => (StoryKind::Node, vec![scenario.zones[zone].name.clone()], true),
         KubeRecord::Zone(zone, state) => (StoryKind::Node, vec![scenario.zones[zone].name.clone()], state == ZoneState::Normal),
         KubeRecord::EvictionPaused(paused) => (StoryKind::Node, Vec::new(), !paused),
         KubeRecord::Machine(machine, fact) => {
@@ -150,7 +151,7 @@ fn in_kube_cluster(id: KubeClusterId, fact: &KubeRecord, scenario: &Scenario) ->
         KubeRecord::Operation(task) | KubeRecord::OperationRefused(task) => {
             let (kind, name) = match task.subject(cluster, scenario) {
                 TaskSubject::Pods(name) => (StoryKind::Pod, name),
-                TaskSubject::Node(name) => (StoryKind::Node, name),
+                TaskSubject::Node(name) | TaskSubject::Zone(name) => (StoryKind::Node, name),
                 TaskSubject::Machines(name) => (StoryKind::Machine, name),
             };
             (kind, vec![name], true)

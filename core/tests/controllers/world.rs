@@ -259,7 +259,9 @@ fn kinds_of(record: &Record) -> Option<[&'static str; 2]> {
     Some(match record {
         Record::FaultStarted(_)
         | Record::FaultEnded(_)
-        | Record::Kube(_, KubeRecord::Operation(_) | KubeRecord::OperationRefused(_)) => return None,
+        | Record::Kube(_, KubeRecord::Operation(_) | KubeRecord::OperationRefused(_) | KubeRecord::ShiftExpired(_)) => {
+            return None;
+        }
         Record::NodePower { .. } => ["power"; 2],
         Record::Etcd(EtcdRecord::Membership { .. } | EtcdRecord::MemberMoved { .. }) => ["etcd", "members"],
         Record::Etcd(EtcdRecord::Raft(_)) => ["inside raft"; 2],

@@ -21,3 +21,4 @@ mod scenarios;
 mod sixty_five_pools;
 mod validation;
 mod worlds;
+mod zonal_shift;

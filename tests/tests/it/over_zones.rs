@@ -37,6 +37,9 @@ fn operation() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(|soft| json!({"deschedule": {"cluster": "c", "schedule_anyway": soft}})),
         (0_u32..9).prop_map(|replicas| json!({"scale_workload": {"cluster": "c", "workload": "web", "replicas": replicas}})),
         (0_usize..3).prop_map(|node| json!({"drain_node": {"cluster": "c", "node": format!("node-{}", ZONES[node])}})),
+        (0_usize..3, 60_u64..4_000).prop_map(|(zone, lasts)| {
+            json!({"shift_zone": {"cluster": "c", "zone": ZONES[zone], "for": format!("{lasts}s")}})
+        }),
     ];
     (1_u64..6_000_000, what).prop_map(|(at, mut operation)| {
         operation["at"] = json!(format!("{at}ms"));

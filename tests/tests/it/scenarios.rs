@@ -415,6 +415,16 @@ fn a_story_that_breaks_fails_its_expectations() {
     check("scale-down", "/clusters/3/workloads/0/max_unavailable", json!(6), &[&launched("budget")]);
     let crossing = "service_traffic[service=even-zone][0].cross_zone_percent";
     check("kube-proxy-cross-zone", "/clusters/0/services/1/traffic_distribution", Value::Null, &[crossing]);
+    let of_shifted = |service: &str, place: &str| format!("service_traffic[cluster=shifted][service={service}][0].{place}");
+    let to_za = of_shifted("web", "zones[from=zb][to=za][0].connections");
+    let pending = "count(observed[0].pods[cluster=shifted][owner=web][phase=Pending])";
+    check(
+        "zonal-shift",
+        "/operations/0/shift_zone/for",
+        json!("20m"),
+        &[&to_za, &of_shifted("web-zone", "round_trip_ms"), pending],
+    );
+    check("zonal-shift", "/operations/0/shift_zone/zone", json!("zb"), &[&to_za, &of_shifted("web", "round_trip_ms")]);
     let spreading = "/clusters/0/controllers/kube_scheduler/default_spreading";
     let in_za = "count(observed[0].pods[cluster=selector][owner=web][zone=za])";
     check("selector-spread", spreading, json!("none"), &[in_za, "count(recovery[cluster=selector])"]);

@@ -22,7 +22,7 @@ use crate::kubelet::Kubelet;
 use crate::name::PodName;
 use crate::record::{KubeRecord, Verb};
 use crate::spec::taints::Effect;
-use crate::spec::{Component, Kind, NodesAdded, Task, Workload};
+use crate::spec::{Component, Kind, NodesAdded, Task, Workload, ZonalShift};
 use crate::store::{Change, Store};
 use work_queue::Slot;
 use zonefall_network::HostId;
@@ -238,6 +238,7 @@ impl KubeCluster {
             KubeEvent::MachineRequested { deployment, number } => add_nodes::request_machine(deployment, number, ctx),
             KubeEvent::MachineCreated { deployment, number } => add_nodes::boot(deployment, number, &mut self.state, ctx),
             KubeEvent::Drain(node) => drain::drain(node, self.control.api.is_up(Verb::Write), store, ctx),
+            KubeEvent::ShiftExpires => store.end_shift(ctx),
         }
         self.finish(ctx);
     }
@@ -255,6 +256,7 @@ impl KubeCluster {
             Task::ResumeRollout(workload) => !store.revisions(workload).is_paused(),
             // Nothing can be read, or nothing evicted.
             Task::Deschedule(_) => !self.control.api.is_up(Verb::Write),
+            Task::ShiftZone(_) => store.shifted().is_some(),
             _ => false,
         };
         if is_refused {
@@ -279,6 +281,10 @@ impl KubeCluster {
                 (0..count).for_each(|number| add_nodes::request_machine(deployment, number, ctx));
             }
             Task::Deschedule(schedule_anyway) => drop(descheduler::run(schedule_anyway, store, ctx)),
+            Task::ShiftZone(ZonalShift { zone, lasts }) => {
+                store.start_shift(zone, ctx);
+                ctx.schedule(ctx.now + lasts, KubeEvent::ShiftExpires);
+            }
         }
         self.finish(ctx);
     }

@@ -1,11 +1,11 @@
 //! The `EndpointSlice` controller (`pkg/controller/endpointslice`): a Service lists the pods that its selector means, that are ready and that
-//! do not terminate. A pod whose node is silent stays listed until the node lifecycle controller says that it is not ready: clients are
+//! do not terminate, but for those in a zone that traffic is shifted away from. A pod whose node is silent stays listed until the node lifecycle controller says that it is not ready: clients are
 //! sent there in vain meanwhile. (Slices of at most 100 endpoints, and the moment until kube-proxy has its rules, are left out.)
 
 use crate::controller::{Controller, State};
 use crate::ctx::ClusterCtx;
 use crate::spec::Component;
-use crate::store::{Change, Store};
+use crate::store::{Change, Pod, Store};
 use zonefall_scenario::ids::ServiceId;
 
 /// The controller.
@@ -15,7 +15,10 @@ pub struct EndpointSlices;
 /// Lists the pods that are ready.
 fn sync(id: ServiceId, store: &mut Store, ctx: &mut ClusterCtx<'_>) {
     let workloads = store.workloads_of_service(u32::from(id.0)).iter();
-    let pods = workloads.flat_map(|workload| store.pods_of(*workload)).filter(|(_, pod)| pod.ready && !pod.terminating);
+    let zone = |pod: &Pod| Some(store.get_node(pod.node?)?.zone);
+    let is_shifted = |pod: &Pod| store.shifted().is_some() && zone(pod) == store.shifted();
+    let pods = workloads.flat_map(|workload| store.pods_of(*workload));
+    let pods = pods.filter(|(_, pod)| pod.ready && !pod.terminating && !is_shifted(pod));
     let pods = pods.map(|(_, pod)| pod.name).collect();
     store.set_endpoints(id, pods, ctx);
 }
@@ -37,6 +40,7 @@ impl Controller for EndpointSlices {
         let concerned = match *change {
             Change::Terminating(_, id, _) | Change::Readiness(id) => id,
             Change::Removed(_, name, _) => name.workload,
+            Change::Shift => return (0..ctx.spec.services.len() as u32).for_each(|service| ctx.enqueue(0, service)),
             _ => return,
         };
         for k in state.store.services_of(concerned) {

@@ -67,6 +67,8 @@ pub enum GroupChoice {
     TakesBack,
     /// Nothing: the scan takes back machines that the cloud is out of stock of.
     OutOfStock,
+    /// Traffic is shifted away from its zone.
+    Shifted,
 }
 
 traced! {
@@ -85,6 +87,7 @@ traced! {
         ResourcesTotal = 11,
         TakesBack = 12,
         OutOfStock = 13,
+        Shifted = 14,
     }
 }
 
@@ -106,6 +109,7 @@ impl GroupChoice {
             Self::ResourcesTotal => "max total CPU or memory of the cluster reached",
             Self::TakesBack => "machines whose nodes did not join in time are taken back first",
             Self::OutOfStock => "machines that the cloud is out of stock of are taken back first",
+            Self::Shifted => "traffic is shifted away from its zone",
         }
     }
 }

@@ -130,6 +130,7 @@ impl Store {
         ctx.record(KubeRecord::Node(node.name, NodeFact::Registered));
         assert!(self.nodes.insert(key, node).is_none(), "{machine:?} joins twice");
         self.changes.push(Change::Registered(key));
+        self.cordon_for_shift(key, ctx);
     }
 
     /// A node goes. Its pods stay bound to it, until somebody removes them.
@@ -151,6 +152,7 @@ impl Store {
 
     /// A node takes no more pods; nothing if that is so.
     pub fn cordon(&mut self, key: NodeKey, ctx: &mut ClusterCtx<'_>) {
+        self.keep_cordoned(key);
         if let Some(name) = self.set_taint(key, CORDONED, true) {
             ctx.record(KubeRecord::Node(name, NodeFact::Cordoned));
         }
@@ -183,7 +185,7 @@ impl Store {
     }
 
     /// Taints a node, or takes a taint away; its name, if that changes it.
-    fn set_taint(&mut self, key: NodeKey, taint: Taint, on: bool) -> Option<NodeName> {
+    pub(super) fn set_taint(&mut self, key: NodeKey, taint: Taint, on: bool) -> Option<NodeName> {
         let node = self.nodes.get_mut(&key).filter(|node| node.taints.contains(&taint) != on)?;
         if on {
             node.taints.push(taint);

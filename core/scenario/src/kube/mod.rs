@@ -42,7 +42,7 @@ use name::{MachineName, PodTag};
 use placement::{Constraint, PodAffinity};
 use routing::{Routing, ServiceTraffic, TrafficDistribution, TrafficPolicy};
 use taints::{Effect, Match, Taint, Toleration};
-pub use task::{NodesAdded, Operation, Task, WorkloadScale};
+pub use task::{NodesAdded, Operation, Task, WorkloadScale, ZonalShift};
 pub use timers::Timers;
 pub use update::Rollout;
 pub use volume::VolumeTemplate;

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId};
-use zonefall_kernel::time::Time;
+use crate::ids::{KubeClusterId, MachineDeploymentId, NodeKey, WorkloadId, ZoneId};
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_kernel::traced;
 
 /// Work of an operator on a cluster.
@@ -43,12 +43,14 @@ pub enum Task {
     AddNodes(NodesAdded),
     /// Run the descheduler once; whether preferences count, too.
     Deschedule(bool),
+    /// Send nobody to the pods of a zone for a time.
+    ShiftZone(ZonalShift),
 }
 
 traced! { enum Task {
     RollComponent(workload) = 0, DrainNode(node) = 1, RollMachines(deployment) = 2, RollBackComponent(workload) = 3,
     ScaleWorkload(scale) = 4, AddHost(place) = 5, RemoveHost(place) = 6, PauseRollout(workload) = 7, ResumeRollout(workload) = 8,
-    AddNodes(added) = 9, Deschedule(schedule_anyway) = 10,
+    AddNodes(added) = 9, Deschedule(schedule_anyway) = 10, ShiftZone(shift) = 11,
 } }
 
 impl Task {
@@ -65,7 +67,8 @@ impl Task {
             | Self::RemoveHost(_)
             | Self::ScaleWorkload(_)
             | Self::AddNodes(_)
-            | Self::Deschedule(_) => None,
+            | Self::Deschedule(_)
+            | Self::ShiftZone(_) => None,
         }
     }
 }
@@ -91,3 +94,14 @@ pub struct NodesAdded {
 }
 
 traced! { struct NodesAdded { deployment, count } }
+
+/// Traffic is shifted away from a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZonalShift {
+    /// The zone.
+    pub zone: ZoneId,
+    /// For how long.
+    pub lasts: Duration,
+}
+
+traced! { struct ZonalShift { zone, lasts } }

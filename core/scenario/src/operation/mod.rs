@@ -32,6 +32,7 @@ mod roll_component;
 mod roll_pool;
 mod scale_workload;
 mod set_failure_tolerance;
+mod shift_zone;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,6 +160,10 @@ operations! {
         /// Run the descheduler once. Where a topology spread constraint is violated, it evicts pods of the domains with too many, if the
         /// scheduler would place them elsewhere. A PodDisruptionBudget may block an eviction.
         "run the descheduler" Deschedule(deschedule) -> Deschedule,
+        /// Shift the traffic of a cluster without Gardener away from a zone (zonal shift of EKS). The zone's nodes are cordoned, Services do not
+        /// list its pods, and the cluster autoscaler adds no node there. Pods go on running. All of it is taken back when the shift expires.
+        /// One shift at a time: another one is refused.
+        "shift traffic away from a zone" ShiftZone(shift_zone) -> ShiftZone,
         /// Add a host to the control plane of a cluster without Gardener: `timers.control_plane_start` later it runs an API server and the
         /// components of the others. Load balancers take it for a new target at once. Its member of etcd is another operation's
         /// (`add_member`): with `api_to_etcd` of `local` the API server serves nothing without one. The host becomes no node of the cluster.
@@ -231,4 +236,6 @@ pub enum TaskSubject {
     Node(String),
     /// The machines of a machine deployment.
     Machines(String),
+    /// A zone.
+    Zone(String),
 }

@@ -355,7 +355,7 @@ fn operations() {
     check(
         "/operations/-",
         json!({"at": "1m", "evict_member": "m1"}),
-        "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `compact`, `defragment`, `disarm_alarm`, `roll_component`, `roll_back_component`, `pause_rollout`, `resume_rollout`, `drain_node`, `roll_pool`, `scale_workload`, `add_zone`, `deschedule`, `add_control_plane_node`, `remove_control_plane_node`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
+        "operations[0]: expected one of the fields `add_member`, `remove_member`, `promote_member`, `compact`, `defragment`, `disarm_alarm`, `roll_component`, `roll_back_component`, `pause_rollout`, `resume_rollout`, `drain_node`, `roll_pool`, `scale_workload`, `add_zone`, `deschedule`, `shift_zone`, `add_control_plane_node`, `remove_control_plane_node`, `set_failure_tolerance` or `migrate_shoot`; found an object with \"at\" and \"evict_member\"",
     );
     let full = fine("/etcd/0/options", json!({"quota_backend_bytes": "10MiB"}));
     let warnings: Vec<String> = full.warnings.iter().map(ToString::to_string).collect();

@@ -188,3 +188,26 @@ fn clusters_without_gardener() {
     let shoot = json!([{"at": "90m", "drain_node": {"seed": "plain", "node": "worker-c2"}}]);
     assert!(errors_of_plain("/operations", shoot).contains("the name of a seed"));
 }
+
+#[test]
+fn zonal_shifts() {
+    let check = |shift: Value, expected: &str| {
+        assert_eq!(errors_of_plain("/operations", json!([{"at": "1m", "shift_zone": shift}])), expected);
+    };
+    check(
+        json!({"cluster": "plain", "zone": "zd", "for": "1h"}),
+        "operations[0].shift_zone.zone: expected the name of a zone: \"za\", \"zb\" or \"zc\" (did you mean \"za\"?); found \"zd\"",
+    );
+    check(
+        json!({"cluster": "plain", "zone": "zc", "for": "4d"}),
+        "operations[0].shift_zone.for: expected a duration with its unit, such as \"2m\", \"1.3s\" or \"1h30m\", from 1m to 3d; found \"4d\"",
+    );
+    check(json!({"cluster": "plain", "zone": "zc", "for": "1h"}), "");
+    let file = json!({
+        "name": "two-of-three", "duration": "1h", "topology": {"regions": [{"name": "r", "zones": ["za", "zb", "zc"]}]},
+        "clusters": [{"name": "c", "zones": ["za", "zb"], "control_plane": {"replicas": 1}, "pools": [{"name": "p", "minimum": 2, "maximum": 2}]}],
+        "operations": [{"at": "1m", "shift_zone": {"cluster": "c", "zone": "zc", "for": "1h"}}],
+    });
+    let errors = crate::Scenario::from_json(&file.to_string()).expect_err("it has no nodes there").to_string();
+    assert_eq!(errors, "operations[0].shift_zone.zone: expected a zone in which c has nodes; found \"zc\"");
+}

@@ -203,6 +203,7 @@ impl Objects {
             }
             NodeFact::Unreachable(effect, on) => node.set_taint(Symbol::UNREACHABLE, effect, on),
             NodeFact::Cordoned => node.set_taint(Symbol::UNSCHEDULABLE, Effect::NoSchedule, true),
+            NodeFact::Uncordoned => node.set_taint(Symbol::UNSCHEDULABLE, Effect::NoSchedule, false),
             NodeFact::Lost(lost) => {
                 node.lost = lost;
                 if lost == Some(Loss::Power) {

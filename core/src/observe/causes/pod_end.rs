@@ -98,7 +98,8 @@ impl Causes {
     fn describe_work(&self, end: PodEnd, pod: &str, done: &str) -> String {
         let spec = &self.scenario.kube.clusters[end.cluster];
         match end.task {
-            None | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_)) => {
+            None
+            | Some(Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_) | Task::ShiftZone(_)) => {
                 format!("{pod} was {done}")
             }
             Some(Task::Deschedule(_)) => format!("the descheduler {done} {pod}"),

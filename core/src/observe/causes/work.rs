@@ -333,7 +333,7 @@ impl Causes {
             Task::ScaleWorkload(scale) => scale.workload == pod.workload,
             Task::Deschedule(_) => true,
             // No pod's.
-            Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_) => false,
+            Task::AddHost(_) | Task::RemoveHost(_) | Task::PauseRollout(_) | Task::AddNodes(_) | Task::ShiftZone(_) => false,
         };
         self.work.tasks.iter().rev().filter(|(of, _)| *of == cluster).map(|(_, task)| *task).find(concerns)
     }

@@ -94,6 +94,7 @@ impl Drains {
                 self.cordoned.remove(&(cluster, name));
                 self.deleted.insert((cluster, name));
             }
+            KubeRecord::Node(name, NodeFact::Uncordoned) => drop(self.cordoned.remove(&(cluster, name))),
             KubeRecord::Node(name, NodeFact::Registered) => drop(self.deleted.remove(&(cluster, name))),
             _ => {}
         }
