@@ -18,7 +18,7 @@ mod seen;
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::client::{Attempt, Client as Selector};
 use crate::connection::{ClientCtx, Connection};
-use crate::dial::{DIAL, dial_share, is_syn};
+use crate::dial::{DIAL, dial_share};
 use crate::record::Dialled;
 use crate::reply::Reply;
 use crate::requests::InFlight;
@@ -102,12 +102,24 @@ struct Dial {
     left: Vec<Hop>,
     /// The target of the balancer that packets to the present address are sent to.
     target: Option<u32>,
+    handshake: Handshake,
     /// When the present address was first dialled.
     since: Time,
     /// When it is given up.
     until: Time,
     /// When the attempt as a whole fails.
     deadline: Time,
+}
+
+/// How far a dial of the present address has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Handshake {
+    /// No packet has come back.
+    Syn,
+    /// The kernel of a node that relays has accepted the connection at this time, the node itself has not: its limit is reached.
+    Backlog(Time),
+    /// A node that relays has accepted it.
+    Accepted,
 }
 
 /// A client.
@@ -333,12 +345,12 @@ impl Client {
                 nodes.into_iter().map(Hop::Node).collect()
             }
         };
-        self.dial_next(Dial { attempt, left, target: None, since: ctx.now, until: deadline, deadline }, ctx);
+        self.dial_next(Dial::new(attempt, left, deadline, ctx.now), ctx);
     }
 
     /// It dials the last of the addresses that are left.
     fn dial_next(&mut self, mut dial: Dial, ctx: &ClientCtx<'_>) {
-        (dial.since, dial.target) = (ctx.now, None);
+        (dial.since, dial.target, dial.handshake) = (ctx.now, None, Handshake::Syn);
         let left = dial.deadline.since(ctx.now);
         dial.until = ctx.now + dial_share(left, dial.left.len());
         let reply = self.dial_address(&mut dial, ctx);
@@ -380,7 +392,7 @@ impl Client {
                 let expired = dial.attempt.is_alternative && self.timings.timeout <= DIAL;
                 self.fail(dial.attempt, expired, ctx);
             }
-        } else if is_syn(dial.since + self.jitter, ctx.now) {
+        } else if self.is_continued(&mut dial, ctx) {
             let reply = self.dial_address(&mut dial, ctx);
             self.dialled(dial.attempt, reply, Some(dial), ctx);
         }

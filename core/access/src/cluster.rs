@@ -3,9 +3,10 @@
 mod alternatives;
 mod checks;
 mod further;
+mod limits;
 pub mod view;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::alt_svc::advertiser::Advertiser;
 use crate::alt_svc::alternatives::Block;
@@ -80,6 +81,8 @@ pub struct ClusterAccess {
     pub(crate) done: BTreeSet<ApiClient>,
     /// Fires while responses wait for long at the balancer.
     backlog_timer: Timer,
+    /// Clients whose connections a load balancer has accepted from its backlog, which they have not noticed.
+    admitted: VecDeque<ApiClient>,
     view: ApiView,
     /// Hosts whose servers advertise no alternatives.
     not_advertising: Vec<HostId>,
@@ -119,6 +122,7 @@ impl ClusterAccess {
             requests: BTreeMap::new(),
             done: BTreeSet::new(),
             backlog_timer: Timer::new(),
+            admitted: VecDeque::new(),
             not_advertising: scenario.kube.clusters[cluster].not_advertising.iter().map(|node| Network::host_of(*node)).collect(),
             advertiser: advertiser(access.alternatives, &scenario.kube.clusters[cluster]),
             view: ApiView::default(),
@@ -182,7 +186,7 @@ impl ClusterAccess {
         let balancer = self.balancer(self.access.balancer);
         let (servers, endpoints) = (&self.servers, self.endpoints.listed());
         let stepping = zonefall_kernel::periodic::Stepping::FastForward;
-        ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network: true }
+        ClientCtx { client: None, now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network: true }
     }
 
     /// A server that runs.
@@ -353,6 +357,7 @@ impl ClusterAccess {
         for id in gone {
             self.client_stopped(id, ctx);
         }
+        self.update_admitted(ctx);
         for (id, host) in running {
             if !self.clients.contains_key(&id) {
                 let further = further(id, self.cluster, ctx.scenario);
@@ -413,7 +418,7 @@ impl ClusterAccess {
         self.arm(ctx);
     }
 
-    fn update_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
+    fn move_client(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
         let Self { servers, endpoints, balancers, clients, cluster, requests, is_new, .. } = self;
         let client = clients.get_mut(&id).expect("it is one of them");
         let balancer = balancers.iter_mut().find(|balancer| balancer.id() == client.origin()).expect("it is one of the cluster");
@@ -424,7 +429,8 @@ impl ClusterAccess {
         let sends = further.as_ref().is_some_and(|(spec, requests)| requests.sends(spec, ctx.now));
         client.has_requests(further.as_ref().and_then(|(spec, requests)| requests.first_unanswered(spec, ctx.now)), sends);
         let (now, net, stepping, endpoints) = (ctx.now, ctx.net, ctx.stepping, endpoints.listed());
-        let client_ctx = ClientCtx { now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network };
+        let client_ctx =
+            ClientCtx { client: Some(id), now, net, stepping, servers, endpoints, balancer, spec, in_cluster_network };
         if *is_new {
             client.settle(&client_ctx);
         } else {
@@ -438,6 +444,7 @@ impl ClusterAccess {
             ctx.out.record((*cluster, AccessRecord::Client { client: id, state: client.connection_state() }));
         }
         let next = client.next_due(&client_ctx);
+        let (origin, slot) = (client.origin(), client.slot());
         let mut due = None;
         if let Some((spec, requests)) = further {
             update_requests((*cluster, id), client, (spec, requests), balancer.queues_mut(), ctx);
@@ -454,11 +461,14 @@ impl ClusterAccess {
         if let Some((at, generation)) = self.client_timers.entry(id).or_default().rearm(next) {
             ctx.out.schedule(at, (*cluster, AccessEvent::Client { client: id, generation }));
         }
+        self.occupy((origin, id), slot, ctx);
         self.watch_backlog(ctx);
     }
 
     fn client_stopped(&mut self, id: ApiClient, ctx: &mut AccessCtx<'_>) {
-        self.clients.remove(&id);
+        if let Some(client) = self.clients.remove(&id) {
+            self.occupy((client.origin(), id), None, ctx);
+        }
         if let Some(requests) = self.requests.remove(&id) {
             requests.stop(ctx.now, &mut |result, after| {
                 ctx.out.record((self.cluster, AccessRecord::Request { client: id, result, after }));

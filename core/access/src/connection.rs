@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::balancer::health::Health;
+use crate::limit::AtLimit;
 use crate::reply::Reply;
 use crate::server::Server;
 use crate::target::Balancer;
 use zonefall_kernel::periodic::Stepping;
 use zonefall_kernel::rng::Draw;
 use zonefall_kernel::time::{Duration, Time};
+use zonefall_kube::ctx::ApiClient;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::access::{Established, LoadBalancer, Loopback};
 
@@ -23,9 +25,11 @@ pub(crate) struct Connection {
     pub(crate) through: Option<u16>,
 }
 
-/// What clients see: servers, balancer and paths at this time.
+/// What a client sees: servers, balancer and paths at this time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientCtx<'a> {
+    /// The client; `None`: one that the balancer does not know.
+    pub(crate) client: Option<ApiClient>,
     pub(crate) now: Time,
     pub(crate) net: &'a Network,
     pub(crate) stepping: Stepping,
@@ -106,7 +110,18 @@ impl ClientCtx<'_> {
             && self.balancer.leads_to(target) == from
     }
 
-    /// A client on a host dials a node of the balancer. `target`: the one that its first packet was sent to; the next ones are of the same
+    /// Why a node of the balancer that the client reaches from a host does not accept another connection, if its limit is the reason.
+    pub(crate) fn at_limit(&self, from: HostId, node: u16) -> Option<AtLimit> {
+        let limit = self.balancer.limit().filter(|_| !self.balancer.refuses() && self.balancer.is_open(node, from, self.net))?;
+        limit.at_limit(node, self.client)
+    }
+
+    /// Whether a node of the balancer has accepted the connection that the client had in its backlog.
+    pub(crate) fn has_accepted(&self, node: u16) -> bool {
+        self.balancer.limit().zip(self.client).is_some_and(|(limit, client)| limit.has_accepted(node, client))
+    }
+
+    /// A client on a host dials a node of the balancer that its [limit](Self::at_limit) does not keep from accepting. `target`: the one that its first packet was sent to; the next ones are of the same
     /// flow, and go there as long as the node sends clients there (AWS: "each individual TCP connection is routed to a single target").
     pub(crate) fn dial_node(&self, from: HostId, node: u16, target: &mut Option<u32>, draw: &mut Draw) -> Reply<Connection> {
         if self.balancer.refuses() {

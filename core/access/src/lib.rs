@@ -23,6 +23,7 @@ pub mod ctx;
 mod dial;
 pub mod endpoints;
 pub mod event;
+mod limit;
 mod new_connections;
 pub mod origin;
 mod queue;

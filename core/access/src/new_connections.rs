@@ -3,7 +3,8 @@
 //! ```text
 //!  name --addresses in random order--> node --a target that it may choose--> API server
 //!                                        |--refused: the next address at once
-//!                                        |--silence: the next address after its share of the dial
+//!                                        |--silence, SYNs dropped at its connection limit: the next address after its share of the dial
+//!                                        |--the backlog of a relay at its connection limit: the end
 //!                                        '--accepted and closed (a wrong certificate, a relay that does not reach its target): the end
 //! ```
 //!
@@ -13,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use crate::dial::{DIAL, dial_share};
+use crate::limit::AtLimit;
 use crate::reply::Reply;
 use crate::target::Balancer;
 use zonefall_kernel::time::Duration;
@@ -93,6 +95,12 @@ fn replies(balancer: &Balancer, node: u16, spec: &LoadBalancer, client: &NewClie
     let Some(way) = balancer.reach_from(client.from, node, client.net) else {
         return (Odds { refused: 0, silent: 1, of: 1 }, Vec::new());
     };
+    match balancer.limit().and_then(|limit| limit.at_limit(node, None)) {
+        // It waits there until its TLS handshake fails.
+        Some(AtLimit::Backlog) => return (Odds { refused: 0, silent: 0, of: 1 }, Vec::new()),
+        Some(AtLimit::Drops) => return (Odds { refused: 0, silent: 1, of: 1 }, Vec::new()),
+        None => {}
+    }
     let choice = balancer.choice(node, spec, client.net);
     if choice.is_empty() {
         return (Odds { refused: usize::from(!spec.relays), silent: 0, of: 1 }, Vec::new());

@@ -51,6 +51,15 @@ pub enum AccessRecord {
         /// Whether it is a target now.
         is_target: bool,
     },
+    /// A node of a load balancer has reached its connection limit, or accepts connections again.
+    ConnectionLimit {
+        /// The balancer.
+        balancer: BalancerId,
+        /// The node of the balancer, by its place among the balancer's zones or machines.
+        node: u16,
+        /// Whether it is reached now.
+        is_reached: bool,
+    },
     /// What the state of a client's connection does not tell, for causes and counts; not in the trace.
     Detail {
         /// The client.
@@ -68,6 +77,7 @@ traced! { enum AccessRecord {
     Done(client) = 4,
     Registered { balancer, target, is_target } = 5,
     Detail { client, detail } = 6,
+    ConnectionLimit { balancer, node, is_reached } = 7,
 } }
 
 /// What a client does, or meets, beside the state of its connection.
@@ -98,6 +108,8 @@ pub enum Dialled {
     },
     /// Its own host: the load balancer sends the client there, or its packets do not leave the host.
     Itself,
+    /// A node of the load balancer whose connection limit is reached: it answers no TLS handshake, or no SYN.
+    AtLimit,
     /// An address of an API server.
     Server,
     /// The same from outside the cluster network, where the packets are lost.
@@ -107,7 +119,7 @@ pub enum Dialled {
     },
 }
 
-traced! { enum Dialled { Balancer { list_expired } = 0, Itself = 1, Server = 2, Outside { is_alternative } = 3 } }
+traced! { enum Dialled { Balancer { list_expired } = 0, Itself = 1, Server = 2, Outside { is_alternative } = 3, AtLimit = 4 } }
 
 /// Result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

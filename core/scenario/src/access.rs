@@ -35,6 +35,8 @@ pub struct LoadBalancer {
     pub hop_latency: Duration,
     /// Bytes per second that each of its nodes passes on; `None`: no limit.
     pub bandwidth: Option<u64>,
+    /// Connections at once through each of its nodes, at least 1; `None`: no limit.
+    pub connection_limit: Option<u32>,
     /// A cloud provider runs it and charges for it. (HAProxy runs on hosts of one's own.)
     pub is_charged: bool,
 }

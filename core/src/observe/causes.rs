@@ -39,8 +39,8 @@ use crate::record::{ClientRecord, EtcdRecord, Record, RefuseReason, Service, Ste
 use crate::rollout::record::RolloutRecord;
 use crate::scenario::text;
 use crate::scenario::{ActiveFault, Fault, FaultTarget, Hit, Maintenance, MemberChange, Place, ProbeFrom, Scenario};
-use balancers::Unhealthy;
-pub use balancers::{NO_TARGET, queue, targets_nobody};
+use balancers::{AtLimit, Unhealthy};
+pub use balancers::{NO_TARGET, at_limit, queue, targets_nobody};
 use pod_end::PodEnd;
 use servers::Away;
 pub use servers::{ApiOutage, ApiOutageKind};
@@ -81,6 +81,7 @@ pub struct Causes {
     /// Servers that do not serve, or did not.
     away: Vec<Away>,
     unhealthy: Unhealthy,
+    at_limit: AtLimit,
     /// Shared with clones as long as neither changes them.
     clusters: TiVec<EtcdId, Arc<EtcdHistory>>,
     /// Shoots that change as they were asked to, from when to when.
@@ -171,8 +172,8 @@ impl Causes {
             })
         };
         let clusters = scenario.etcd.iter_enumerated().map(cluster).collect();
-        let (faults, work, servers, stalled, away, unhealthy, plans) = Default::default();
-        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, away, unhealthy, clusters, plans }
+        let (faults, work, servers, stalled, away, unhealthy, at_limit, plans) = Default::default();
+        Self { scenario: Arc::clone(scenario), faults, work, servers, stalled, away, unhealthy, at_limit, clusters, plans }
     }
 
     /// Drops what cannot explain an outage of a cluster that starts at `earliest` or later.
@@ -408,6 +409,9 @@ impl Observer for Causes {
                 let spec = &self.scenario.load_balancers[*balancer];
                 let nodes = spec.zones.len().max(spec.machines.len()) as u16;
                 self.unhealthy.registered(at, (*balancer, nodes), *target, *is_target);
+            }
+            Record::Access(_, AccessRecord::ConnectionLimit { balancer, node, is_reached }) => {
+                self.at_limit.set(at, (*balancer, *node), *is_reached);
             }
             Record::Gardener(_, GardenerRecord::Migration(shoot, MigrationFact::Admitted(_, to))) => {
                 self.plans.push((*shoot, Plan::Migrate(*to), at, None));

@@ -163,7 +163,7 @@ impl Observer for Observers {
             return;
         }
         if let Record::Access(_, fact) = record {
-            if let AccessRecord::Target { .. } | AccessRecord::Registered { .. } = fact {
+            if let AccessRecord::Target { .. } | AccessRecord::Registered { .. } | AccessRecord::ConnectionLimit { .. } = fact {
                 self.availability.record(at, record);
             }
             self.access.record(at, record);

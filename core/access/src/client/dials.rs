@@ -1,12 +1,11 @@
 //! What a client dials: the load balancer, or addresses of API servers that it has read itself.
 
-#[cfg(test)]
-use super::State;
-use super::{Address, Client, Dial};
+use super::{Address, Client, Dial, Handshake, State};
 use crate::address_book::{AddressBook, Lookup};
 use crate::alt_svc::client::Attempt;
 use crate::connection::{ClientCtx, Connection};
-use crate::dial::{DIAL, TLS_HANDSHAKE};
+use crate::dial::{DIAL, TLS_HANDSHAKE, is_syn};
+use crate::limit::{AtLimit, Slot};
 use crate::record::Dialled;
 use crate::reply::Reply;
 use zonefall_kernel::periodic::Periodic;
@@ -41,7 +40,7 @@ impl Client {
             Lookup::InMemoryDns => {
                 let deadline = ctx.now + DIAL + self.jitter;
                 let (attempt, left) = (ORIGIN, order.into_iter().map(Hop::Server).collect());
-                self.dial_next(Dial { attempt, left, target: None, since: ctx.now, until: deadline, deadline }, ctx);
+                self.dial_next(Dial::new(attempt, left, deadline, ctx.now), ctx);
             }
         }
     }
@@ -63,24 +62,66 @@ impl Client {
                 self.dialled = Some(if ctx.in_cluster_network { Dialled::Server } else { Dialled::Outside { is_alternative } });
                 ctx.dial_server(self.host, key)
             }
-            (Address::Origin, Some(Hop::Node(node))) => {
-                let mut draw = self.draw();
-                let was_accepted = dial.target.is_some();
-                let reply = ctx.dial_node(self.host, node, &mut dial.target, &mut draw);
-                self.dialled = Some(if dial.target.is_some_and(|key| ctx.is_sent_to_itself(self.host, node, key)) {
-                    Dialled::Itself
-                } else {
-                    Dialled::Balancer { list_expired: self.list_expired }
-                });
-                if ctx.spec.relays && dial.target.is_some() && !was_accepted {
-                    // The node has accepted the connection: no other address is dialled any more.
-                    dial.left = vec![Hop::Node(node)];
-                    dial.deadline = dial.deadline.min(ctx.now + TLS_HANDSHAKE + self.jitter);
-                    dial.until = dial.deadline;
-                }
-                reply
-            }
+            (Address::Origin, Some(Hop::Node(node))) => self.dial_node(node, dial, ctx),
             (Address::Origin, None) => self.dial_without_addresses(ctx),
+        }
+    }
+
+    /// A reply to a dial of a node of the balancer, or to another packet of it.
+    fn dial_node(&mut self, node: u16, dial: &mut Dial, ctx: &ClientCtx<'_>) -> Reply<Connection> {
+        let mut draw = self.draw();
+        let before = dial.handshake;
+        if before == Handshake::Syn
+            && let Some(at_limit) = ctx.at_limit(self.host, node)
+        {
+            self.dialled = Some(Dialled::AtLimit);
+            if at_limit == AtLimit::Backlog {
+                dial.handshake = Handshake::Backlog(ctx.now);
+                self.stay_at(node, dial, ctx.now);
+            }
+            return Reply::Silence;
+        }
+        let reply = ctx.dial_node(self.host, node, &mut dial.target, &mut draw);
+        self.dialled = Some(if dial.target.is_some_and(|key| ctx.is_sent_to_itself(self.host, node, key)) {
+            Dialled::Itself
+        } else {
+            Dialled::Balancer { list_expired: self.list_expired }
+        });
+        if ctx.spec.relays && dial.target.is_some() && before == Handshake::Syn {
+            dial.handshake = Handshake::Accepted;
+            self.stay_at(node, dial, ctx.now);
+        }
+        reply
+    }
+
+    /// A connection to a node that relays has been accepted: no other address is dialled any more.
+    fn stay_at(&self, node: u16, dial: &mut Dial, now: Time) {
+        dial.left = vec![Hop::Node(node)];
+        dial.deadline = dial.deadline.min(now + TLS_HANDSHAKE + self.jitter);
+        dial.until = dial.deadline;
+    }
+
+    /// Whether a dial sends another packet now: a SYN is repeated, or the connection that was in the backlog of a node is accepted.
+    pub(super) fn is_continued(&self, dial: &mut Dial, ctx: &ClientCtx<'_>) -> bool {
+        if let (Handshake::Backlog(_), Some(Hop::Node(node))) = (dial.handshake, dial.left.last()) {
+            if ctx.has_accepted(*node) {
+                dial.handshake = Handshake::Accepted;
+            }
+            return dial.handshake == Handshake::Accepted;
+        }
+        is_syn(dial.since + self.jitter, ctx.now)
+    }
+
+    /// What it has at a node of its load balancer.
+    pub(crate) fn slot(&self) -> Option<Slot> {
+        match &self.state {
+            State::Open { connection, .. } | State::Silent { connection, .. } => connection.through.map(Slot::Accepted),
+            State::Dials(dial) => match (dial.handshake, dial.left.last()) {
+                (Handshake::Backlog(since), Some(Hop::Node(node))) => Some(Slot::Waits(*node, since)),
+                (Handshake::Accepted, Some(Hop::Node(node))) => Some(Slot::Accepted(*node)),
+                _ => None,
+            },
+            State::Waits(_) => None,
         }
     }
 
@@ -155,3 +196,10 @@ impl Client {
 
 /// An attempt to reach the original host.
 pub(super) const ORIGIN: Attempt<Address> = Attempt { to: Address::Origin, is_alternative: false };
+
+impl Dial {
+    /// A dial that fails at a deadline, of these addresses, the first one last.
+    pub(super) const fn new(attempt: Attempt<Address>, left: Vec<Hop>, deadline: Time, now: Time) -> Self {
+        Self { attempt, left, target: None, handshake: Handshake::Syn, since: now, until: deadline, deadline }
+    }
+}

@@ -1,6 +1,6 @@
 //! When a client acts next.
 
-use super::{Client, Selector, State};
+use super::{Client, Dial, Handshake, Selector, State};
 use crate::connection::ClientCtx;
 use crate::dial::next_syn;
 use zonefall_kernel::time::Time;
@@ -31,6 +31,7 @@ impl Client {
                 free.map(|at| at + self.jitter).filter(|at| *at > now)
             }
             State::Silent { until, .. } | State::Waits(until) => Some(*until),
+            State::Dials(Dial { handshake: Handshake::Backlog(_), until, .. }) => Some(*until),
             State::Dials(dial) => Some(next_syn(dial.since + self.jitter, now).map_or(dial.until, |syn| syn.min(dial.until))),
         }
     }

@@ -8,7 +8,7 @@ use crate::alt_svc::alternatives::{Alternative, Block};
 use crate::alt_svc::client::Client as Selector;
 use crate::balancer::health::Health;
 use crate::client::{Address, Client};
-use crate::record::ConnectionState;
+use crate::record::{ConnectionState, Dialled};
 use crate::reply::Reply;
 use crate::requests::Link;
 use crate::target::Balancer;
@@ -55,6 +55,19 @@ pub struct BalancerNodeView {
     pub reaches: Vec<bool>,
     /// Time that a response waits in its queue.
     pub wait: Duration,
+    /// Connections through it, where their number is limited.
+    pub connections: Option<ConnectionsView>,
+}
+
+/// Connections through a node of a load balancer with a connection limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionsView {
+    /// Connections that it has accepted.
+    pub accepted: u64,
+    /// Clients that wait in its backlog.
+    pub waiting: u64,
+    /// The limit.
+    pub limit: u64,
 }
 
 /// An API server as it is.
@@ -92,6 +105,8 @@ pub struct ClientView {
     pub origin: BalancerId,
     /// Node of this load balancer that its connection goes through.
     pub through: Option<u16>,
+    /// What it has dialled last without success; `None`: it has a connection, or has not dialled.
+    pub dials: Option<Dialled>,
     /// Where its present request goes; `None`: it waits to dial again.
     pub request: Option<RequestTarget>,
     /// Alternatives that it knows, in the order of their list.
@@ -174,6 +189,11 @@ impl ClusterAccess {
             found: keys.clone().map(|key| balancer.health(node, key)).collect(),
             reaches: keys.clone().map(|key| balancer.reach(node, key, &self.servers, net) != Reply::Silence).collect(),
             wait: balancer.queues()[usize::from(node)].wait(now),
+            connections: balancer.limit().map(|limit| ConnectionsView {
+                accepted: limit.accepted(node) as u64,
+                waiting: limit.waiting(node).count() as u64,
+                limit: limit.limit() as u64,
+            }),
         };
         BalancerView { balancer: balancer.id(), nodes: balancer.nodes().map(node).collect() }
     }
@@ -201,6 +221,7 @@ fn of_client(id: ApiClient, client: &Client, net: &Network) -> ClientView {
         state: client.connection_state(),
         origin: client.origin(),
         through,
+        dials: client.dials(),
         request: client.attempt().map(|attempt| match attempt.to {
             Address::Origin => RequestTarget::Origin,
             Address::Server(key) if attempt.is_alternative => RequestTarget::Alternative(key),

@@ -3,6 +3,7 @@
 mod addresses;
 mod client;
 mod closed_forms;
+mod limit;
 mod new_connections;
 mod origins;
 mod requests;
@@ -63,6 +64,11 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
     // Milliseconds; every second at the very moment of what takes whole seconds.
     let pause = prop_oneof![0_u64..3_000, 0_u64..90_000, (0_u64..60).prop_map(|s| s * 1_000)];
     proptest::collection::vec((pause, change), 1..30)
+}
+
+/// Limits of a balancer of a cluster with six kubelets, and no limit.
+fn limits() -> impl Strategy<Value = Option<u32>> {
+    select(vec![None, Some(1), Some(2), Some(3), Some(5)])
 }
 
 /// What the file says of the load balancer beside its profile.
@@ -231,8 +237,11 @@ proptest! {
     fn fast_forward_shows_what_every_event_does(
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
         alternatives in select(vec!["null", "\"text\"", "\"code\"", DIALER, RESOLVER]),
+        limit in limits(), relays in any::<bool>(),
     ) {
-        let scenario = scenario_with(&balancer, alternatives, requests::CLIENTS);
+        let mut scenario = scenario_with(&balancer, alternatives, requests::CLIENTS);
+        let balancer = &mut scenario.load_balancers[LB];
+        (balancer.connection_limit, balancer.relays) = (limit, relays);
         let records = |stepping| {
             let mut bench = Bench::new(scenario.clone(), seed, stepping);
             happen(&mut bench, &changes, &mut |_| ());

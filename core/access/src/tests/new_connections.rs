@@ -38,6 +38,9 @@ fn dialled(bench: &Bench, from: HostId, times: u32) -> f64 {
         let mut draw = Stream::new(1, Purpose::ApiClient, 1).draw(u64::from(number));
         let mut nodes = ctx.addresses(from, &mut draw).unwrap_or_default();
         while let Some(node) = nodes.pop() {
+            if ctx.at_limit(from, node).is_some() {
+                return false;
+            }
             match ctx.dial_node(from, node, &mut None, &mut draw) {
                 Reply::Accepted(_) => return true,
                 Reply::Refused => {}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{Change, DIALER, RESOLVER, balancers, changes, happen};
+use super::{Change, DIALER, LB, RESOLVER, balancers, changes, happen, limits};
 use crate::record::{AccessRecord, ConnectionState, RequestResult};
 use crate::testing::{Bench, ID, at, scenario_with};
 use zonefall_kernel::periodic::Stepping;
@@ -40,11 +40,14 @@ proptest! {
     fn each_request_is_over_once_or_in_flight(
         balancer in balancers(), changes in changes(), seed in 0_u64..1_000,
         alternatives in select(vec!["null", "\"text\"", "\"code\"", DIALER, RESOLVER]), goaway in select(vec![0.0, 0.02]),
+        limit in limits(), relays in any::<bool>(),
     ) {
         // A process that stops forgets its requests.
         let changes: Vec<(u64, Change)> = changes.into_iter().filter(|(_, change)| !matches!(change, Change::Client(_))).collect();
         let mut scenario = scenario_with(&balancer, alternatives, CLIENTS);
         scenario.kube.clusters[ID].access.as_mut().expect("it has one").goaway_chance = goaway;
+        let balancer = &mut scenario.load_balancers[LB];
+        (balancer.connection_limit, balancer.relays) = (limit, relays);
         let mut bench = Bench::new(scenario, seed, Stepping::FastForward);
         happen(&mut bench, &changes, &mut |_| ());
         let mut ended: BTreeMap<ApiClient, u64> = BTreeMap::new();

@@ -57,6 +57,17 @@ pub struct RawLoadBalancer {
     #[serde(default)]
     #[schemars(extend("x-min" = "1kB/s", "x-default" = "unlimited", "x-source" = "assumed: it grows with its traffic"))]
     pub bandwidth: Option<Bandwidth>,
+    /// Connections at once through each of its nodes. `haproxy` stops accepting there (`maxconn`): further ones wait in the kernel's backlog,
+    /// first in, first out, for 10 s at most. The others drop further SYNs.
+    #[serde(default)]
+    #[schemars(
+        range(min = 1, max = 10_000_000),
+        extend(
+            "x-default" = "unlimited",
+            "x-source" = "HAProxy's manual: `maxconn` follows from the limit of open files; others: assumed, limits far above what is simulated"
+        )
+    )]
+    pub connection_limit: Option<u32>,
     /// Who says so.
     #[serde(flatten)]
     pub mark: RawSource,

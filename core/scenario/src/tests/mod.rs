@@ -2,6 +2,7 @@
 
 mod access;
 mod api_clients;
+mod balancers;
 mod clusters;
 mod costs;
 mod faults;

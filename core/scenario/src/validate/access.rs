@@ -112,6 +112,7 @@ fn balancer(ctx: &mut CheckCtx<'_>, path: &str, raw: &RawLoadBalancer, topology:
         loopback: raw.loopback.unwrap_or(usual.loopback.0),
         hop_latency: given(raw.hop_latency, usual.hop_latency.0),
         bandwidth: raw.bandwidth.map(Bandwidth::bytes_per_s),
+        connection_limit: raw.connection_limit,
         is_charged: raw.profile != BalancerProfile::Haproxy,
     }
 }

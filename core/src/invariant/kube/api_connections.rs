@@ -4,7 +4,7 @@
 //! - An open connection leads to a server that runs, and ends when the server does.
 //! - A silent connection is closed 45 s after its last frame.
 //! - A client that has stopped, or whose host has no power, does nothing until it starts again; then it dials first.
-//! - A node of a load balancer finds a target healthy and unhealthy by turns.
+//! - A node of a load balancer finds a target healthy and unhealthy by turns, and so it reaches its connection limit and accepts again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,8 @@ pub(super) struct ApiConnections {
     health: BTreeMap<(BalancerId, u16, u32), Health>,
     /// Targets that came or went, by balancer and target: whether they are targets.
     registered: BTreeMap<(BalancerId, u32), bool>,
+    /// Nodes of balancers that have reached their connection limit.
+    at_limit: BTreeSet<(BalancerId, u16)>,
     /// When the last server stopped whose clients are still to be checked.
     gone: Option<Time>,
 }
@@ -67,6 +69,7 @@ impl ApiConnections {
             AccessRecord::Target { balancer, node, target, health } => self.target((balancer, node, target), health),
             AccessRecord::Registered { balancer, target, is_target } => self.registered((balancer, target), is_target),
             AccessRecord::Client { client, state } => self.client(client, state, dark, view),
+            AccessRecord::ConnectionLimit { balancer, node, is_reached } => self.limit((balancer, node), is_reached),
             AccessRecord::Detail { .. } => Ok(()),
             AccessRecord::Request { client, .. } | AccessRecord::Done(client) => {
                 let runs = self.clients.contains_key(&client);
@@ -79,6 +82,14 @@ impl ApiConnections {
             }
         };
         left.and(found)
+    }
+
+    /// A node reaches its connection limit and accepts connections again by turns.
+    fn limit(&mut self, (balancer, node): (BalancerId, u16), is_reached: bool) -> Result<(), String> {
+        let key = (balancer, node);
+        let is_change = if is_reached { self.at_limit.insert(key) } else { self.at_limit.remove(&key) };
+        let what = if is_reached { "reaches its connection limit" } else { "accepts connections again" };
+        if is_change { Ok(()) } else { Err(format!("node {node} of load balancer {} {what} twice", balancer.0)) }
     }
 
     /// Targets are new at no node that has found them healthy or not, and gone at all of them.

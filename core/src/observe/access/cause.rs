@@ -8,7 +8,7 @@ use crate::access::record::{ConnectionState, Dialled};
 use crate::ids::{EtcdId, KubeClusterId, NodeId};
 use crate::kernel::time::{Duration, Time};
 use crate::kube::ctx::ApiClient;
-use crate::observe::causes::{BEFORE, NO_TARGET, queue, targets_nobody};
+use crate::observe::causes::{BEFORE, NO_TARGET, at_limit, queue, targets_nobody};
 use crate::scenario::access::{Alternatives, LoadBalancer, Loopback};
 use crate::scenario::{ActiveFault, Fault, text};
 
@@ -138,6 +138,7 @@ impl Access {
                 Some(format!("its list of {} had expired", self.alternatives(cluster, client)))
             }
             Dialled::Itself => loopback(&self.scenario.load_balancers[self.origin(cluster, client)?]),
+            Dialled::AtLimit => at_limit(&self.scenario.load_balancers[self.origin(cluster, client)?]),
             Dialled::Balancer { list_expired: false } | Dialled::Server => None,
         }
     }

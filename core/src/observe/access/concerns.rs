@@ -19,7 +19,7 @@ impl Access {
         let used = beginning.now.other_end().or_else(|| beginning.had.other_end());
         let stays = self.stays_on_host(cluster, client);
         let (dials_balancer, dials_server) = match beginning.dials {
-            Some(Dialled::Balancer { .. }) => (true, false),
+            Some(Dialled::Balancer { .. } | Dialled::AtLimit) => (true, false),
             Some(Dialled::Itself) => (stays.is_none(), false),
             Some(Dialled::Server | Dialled::Outside { .. }) => (false, true),
             None => (false, false),

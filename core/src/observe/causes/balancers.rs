@@ -79,6 +79,31 @@ impl Unhealthy {
     }
 }
 
+/// When a node reached its connection limit, and when it accepted connections again, if it did.
+type Reached = (Time, Option<Time>);
+
+/// By load balancer and node of it: each interval in which the node had reached its connection limit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AtLimit(BTreeMap<(BalancerId, u16), Vec<Reached>>);
+
+impl AtLimit {
+    /// A node has reached its limit, or accepts connections again.
+    pub(super) fn set(&mut self, at: Time, key: (BalancerId, u16), is_reached: bool) {
+        let spans = self.0.entry(key).or_default();
+        if is_reached {
+            spans.push((at, None));
+        } else if let Some((_, to)) = spans.last_mut() {
+            *to = to.or(Some(at));
+        }
+    }
+
+    /// Nodes of a load balancer that have such an interval.
+    fn nodes(&self, balancer: BalancerId, is_such: impl Fn(&Reached) -> bool) -> Vec<u16> {
+        let of = self.0.iter().filter(|((own, _), spans)| *own == balancer && spans.iter().any(&is_such));
+        of.map(|((_, node), _)| *node).collect()
+    }
+}
+
 /// The part that a load balancer has in an outage.
 #[derive(Debug)]
 pub(super) struct BalancerPart {
@@ -117,7 +142,8 @@ impl Causes {
         let is_near = |fault: &ActiveFault, to: Option<Time>| {
             fault.from <= outage.to.unwrap_or(Time::MAX) && to.is_none_or(|to| to + BEFORE >= outage.from)
         };
-        if self.faults.iter().any(|(fault, to)| is_near(fault, *to) && self.hits_balancer(fault, outage)) {
+        let at_limit = self.limit_reached(outage, id);
+        if at_limit.is_none() && self.faults.iter().any(|(fault, to)| is_near(fault, *to) && self.hits_balancer(fault, outage)) {
             return None;
         }
         let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
@@ -141,6 +167,10 @@ impl Causes {
             )
         };
         let unhealthy: Vec<String> = self.unhealthy_by_node(outage.from, id).into_iter().map(find).collect();
+        if let Some(limit) = at_limit {
+            let found = if unhealthy.is_empty() { String::new() } else { format!(" (it finds {})", text::list(&unhealthy)) };
+            return Some(BalancerPart { text: format!("{limit}{found}"), explains: true });
+        }
         Some(match (&unhealthy[..], again) {
             ([], _) if !new.is_empty() => {
                 BalancerPart { text: format!("load balancer {name} has not found {} healthy yet", servers(&new)), explains: true }
@@ -156,6 +186,28 @@ impl Causes {
             },
             (found, _) => BalancerPart { text: format!("load balancer {name} finds {}", text::list(found)), explains: true },
         })
+    }
+
+    /// Nodes of a load balancer accept no further connections when an outage begins without a fault of the balancer, or once such faults are
+    /// over.
+    fn limit_reached(&self, outage: &Outage, id: BalancerId) -> Option<String> {
+        let spec = &self.scenario.load_balancers[id];
+        let text = at_limit(spec)?;
+        let until = outage.to.unwrap_or(Time::MAX);
+        let hits = || self.faults.iter().filter(|(fault, _)| fault.from < until && self.hits_balancer(fault, outage));
+        let ends = |to: &Option<Time>| to.unwrap_or(Time::MAX);
+        let since = hits().map(|(_, to)| ends(to)).max().unwrap_or(Time::ZERO).max(outage.from);
+        let is_hit_at_first = hits().any(|(fault, to)| fault.from <= outage.from && outage.from < ends(to));
+        let nodes = self.at_limit.nodes(id, |(from, to)| {
+            let at_first = !is_hit_at_first && *from <= outage.from && outage.from < ends(to);
+            at_first || since < until && *from < until && since < ends(to)
+        });
+        let places = nodes.iter().map(|place| text::node_of_balancer(&*self.scenario, id, *place));
+        match nodes.len() {
+            0 => None,
+            all if all == spec.nodes() => Some(text),
+            _ => Some(format!("{text} {}", text::list(&places.collect::<Vec<_>>()))),
+        }
     }
 
     /// Hosts that had left the control plane before an outage, to which a load balancer still sends clients: it does not update its targets.
@@ -219,6 +271,12 @@ pub const NO_TARGET: &str = "has no API server in its zones, and no `cross_zone`
 pub fn targets_nobody(scenario: &Scenario, balancer: BalancerId, cluster: KubeClusterId) -> bool {
     let hosts = scenario.kube.clusters[cluster].control_plane.iter();
     scenario.load_balancers[balancer].has_no_target(hosts.map(|host| scenario.nodes[*host].zone))
+}
+
+/// Why a load balancer does not accept a client.
+pub fn at_limit(balancer: &LoadBalancer) -> Option<String> {
+    let limit = balancer.connection_limit?;
+    Some(format!("load balancer {} accepts no further connections (its limit is {limit})", balancer.name))
 }
 
 /// Why responses wait at a load balancer without a fault.

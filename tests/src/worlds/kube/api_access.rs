@@ -87,6 +87,17 @@ pub(super) fn add(file: &mut Value, number: u64, length: u64) {
     }
     if has_balancer {
         add_clients(file, number, length);
+        limit_connections(file, number);
+    }
+}
+
+/// Load balancers that accept fewer connections than their clients open, or as many.
+fn limit_connections(file: &mut Value, number: u64) {
+    let mut dice = Dice::new("connection limits", number);
+    for balancer in file["load_balancers"].as_array_mut().expect("it has one") {
+        if dice.percent(25) {
+            balancer["connection_limit"] = json!(dice.between(1, 20));
+        }
     }
 }
 

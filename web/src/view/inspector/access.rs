@@ -4,10 +4,10 @@ use yew::prelude::*;
 use zonefall_core::access::alt_svc::alternatives::{BLOCK, Block};
 use zonefall_core::access::alt_svc::client::Attempt;
 use zonefall_core::access::cluster::view::{
-    AccessView, AlternativeView, BalancerView, ClientKind, ClientView, RequestTarget, ServerState,
+    AccessView, AlternativeView, BalancerView, ClientKind, ClientView, ConnectionsView, RequestTarget, ServerState,
 };
 use zonefall_core::access::origin::node;
-use zonefall_core::access::record::ConnectionState;
+use zonefall_core::access::record::{ConnectionState, Dialled};
 use zonefall_core::ids::{BalancerId, KubeClusterId, ZoneId};
 use zonefall_core::kernel::time::Time;
 use zonefall_core::kube::ctx::ApiClient;
@@ -51,6 +51,12 @@ pub(super) fn balancer(id: BalancerId, scenario: &Scenario, view: &SimulationVie
     let waits = balancer.nodes.iter().map(|node| node.wait).max().unwrap_or_default();
     let waits_long = waits >= scenario.probe.deadline;
     facts.push(("longest wait", text::duration(waits), if waits_long { "bad" } else { "" }));
+    for (place, connections) in (0..).zip(&balancer.nodes).filter_map(|(place, node)| Some((place, node.connections?))) {
+        let ConnectionsView { accepted, waiting, limit } = connections;
+        let waits = if waiting > 0 { format!(", {waiting} in its backlog") } else { String::new() };
+        let words = format!("{accepted} of {limit} {}{waits}", text::node_of_balancer(scenario, id, place));
+        facts.push(("connections", words, if accepted >= limit { "bad" } else { "" }));
+    }
     let own = || access.clients.iter().filter(|client| client.origin == id);
     let through = own().filter(|client| way_kind(client.state) == Some(WayKind::Through)).count();
     facts.push(("clients through it", format!("{through} of {}", own().count()), ""));
@@ -183,6 +189,9 @@ pub(super) fn client(cluster: KubeClusterId, id: ApiClient, scenario: &Scenario,
         };
         facts.push(("way", way, ""));
     }
+    if client.dials == Some(Dialled::AtLimit) {
+        facts.push(("dials", format!("{balancer_name}, which accepts no further connections"), "bad"));
+    }
     match client.request {
         None => facts.push(("request", "waits to dial again".to_owned(), "")),
         Some(RequestTarget::Origin | RequestTarget::Server(_)) => {
@@ -313,6 +322,7 @@ mod tests {
                 zone: ZoneId(0),
                 state: ConnectionState::None,
                 through: None,
+                dials: None,
                 request: None,
                 alternatives: vec![alternative],
                 uses_alternatives: true,

@@ -7,6 +7,7 @@ mod api;
 mod autoscaling;
 mod care;
 mod chaos;
+mod connection_limits;
 mod descheduling;
 mod disruptions;
 mod elections;
