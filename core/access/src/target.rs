@@ -144,7 +144,7 @@ impl Balancer {
         self.limit.as_ref()
     }
 
-    /// The same.
+    /// Connections through each node, where their number is limited, to be changed.
     pub(crate) const fn limit_mut(&mut self) -> Option<&mut ConnectionLimit> {
         self.limit.as_mut()
     }
