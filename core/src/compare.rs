@@ -280,7 +280,7 @@ mod tests {
         let maintenance = texts("etcd maintenance without downtime");
         assert!((0..6).all(|k| (maintenance[k] == "never") == (k >= standby)), "{maintenance:?}");
         // Writes a second: 50 of the client, and of the control plane at rest (`IDLE_LOAD`) 4.7 to etcd-main (leases and their ends,
-        // and the status of objects), 0.1 to etcd-events. Each has snapshots of its own.
+        // and the status of objects), 0.1 to etcd-events; at random while an etcd is disturbed. Each has snapshots of its own.
         let per_s = 54.7;
         let (_, report) = &runs[standby];
         let expected: f64 =
@@ -289,7 +289,7 @@ mod tests {
         let timed = numbers("data-loss window by configuration");
         assert_eq!(timed.map(|s| (s * 1e3) as u64), [0, 0, 0, 0, 300_000, 100]);
         assert_eq!((&lost[..standby], &window[..standby]), (&[0.0; 4][..], &[0.0; 4][..]));
-        assert!(lost[standby] > per_s && (lost[standby] - expected).abs() < 5.0, "{lost:?}, {window:?}, {expected}");
+        assert!(lost[standby] > per_s && (lost[standby] - expected).abs() < 20.0, "{lost:?}, {window:?}, {expected}");
         assert!((1.0..timed[standby] + 1.0).contains(&window[standby]), "{window:?}");
         assert!(lost[learner] <= 10.0 && window[learner] <= 2.0 * timed[learner], "{lost:?}, {window:?}");
         // Two etcd clusters of two members, not three, with a pod and a volume each.

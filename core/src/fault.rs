@@ -48,8 +48,8 @@ impl Process {
 fn sample(lifetime: Lifetime, mut draw: Draw) -> Duration {
     let factor = |unit: Duration, factor: f64| crate::kernel::dist::scale(unit, factor).max(Duration::from_nanos(1));
     match lifetime {
-        Lifetime::Exponential { mean } => factor(mean, -libm::log(draw.unit_open())),
-        Lifetime::Weibull { scale, shape } => factor(scale, libm::pow(-libm::log(draw.unit_open()), 1.0 / shape)),
+        Lifetime::Exponential { mean } => factor(mean, draw.exponential()),
+        Lifetime::Weibull { scale, shape } => factor(scale, libm::pow(draw.exponential(), 1.0 / shape)),
         Lifetime::LogNormal { median, sigma } => factor(median, libm::exp(sigma * draw.normal())),
     }
 }

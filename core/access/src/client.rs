@@ -368,7 +368,7 @@ impl Client {
                     }
                     self.answered = None;
                     let mean = self.timings.goaway;
-                    self.goes_away = mean.map(|mean| ctx.now + scale(mean, -libm::log(self.draw().unit_open())) + self.jitter);
+                    self.goes_away = mean.map(|mean| ctx.now + scale(mean, self.draw().exponential()) + self.jitter);
                     self.connected(attempt, connection, (way, ctx.wait(connection)), ctx);
                 }
                 Reply::Refused | Reply::Closed | Reply::Silence => self.fail(attempt, false, ctx),

@@ -145,7 +145,7 @@ impl Requests {
 
     /// Time until the next request.
     fn gap(&self, spec: &ApiClientSpec) -> Duration {
-        let drawn = -libm::log(self.draws.draw(2 * self.made).unit_open());
+        let drawn = self.draws.draw(2 * self.made).exponential();
         Duration::from_nanos(((spec.rate.interval().as_nanos() as f64 * drawn) as u64).saturating_add(1))
     }
 
@@ -153,7 +153,7 @@ impl Requests {
         match spec.response_sizes {
             ResponseSizes::Constant => spec.response,
             ResponseSizes::Exponential => {
-                let drawn = -libm::log(self.draws.draw(2 * self.made + 1).unit_open());
+                let drawn = self.draws.draw(2 * self.made + 1).exponential();
                 (spec.response as f64 * drawn) as u64
             }
         }

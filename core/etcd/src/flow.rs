@@ -39,6 +39,10 @@ pub(super) struct Flow {
     compacted: Time,
     /// What was left of a write then.
     rest: u128,
+    /// While each write is proposed: how much is left of it when the next one is due. They come at random, as those of many clients do.
+    gap: u128,
+    gaps: Stream,
+    gaps_drawn: u64,
     pub(super) mode: Mode,
     pub(super) timer: Timer,
     /// When databases may be full.
@@ -60,6 +64,9 @@ impl Flow {
             since: Time::ZERO,
             compacted: Time::ZERO,
             rest,
+            gap: UNIT,
+            gaps: phases,
+            gaps_drawn: 2,
             mode: Mode::Waiting { beats: PATIENCE, was_steady: true },
             timer: Timer::new(),
             quota: Timer::new(),
@@ -113,6 +120,34 @@ impl Flow {
         (parts / UNIT) as u64
     }
 
+    /// Each write is proposed from now on, when it is due.
+    pub(super) fn scatter(&mut self, now: Time) {
+        self.gap = self.parts(now) % UNIT + self.draw_gap();
+    }
+
+    /// What is due is proposed, or lost.
+    pub(super) fn take_scattered(&mut self, until: Time) -> u64 {
+        let (mut parts, mut count) = (self.parts(until), 0);
+        while parts >= self.gap {
+            (parts, count) = (parts - self.gap, count + 1);
+            self.gap = self.draw_gap();
+        }
+        (self.since, self.rest, self.compacted) = (until, parts, until);
+        count
+    }
+
+    /// Writes are not proposed any more, each when it is due: how long ago the last one was says nothing of the next.
+    pub(super) fn gather(&mut self, now: Time) {
+        self.carry(now);
+        self.rest %= UNIT;
+    }
+
+    fn draw_gap(&mut self) -> u128 {
+        let drawn = self.gaps.draw(self.gaps_drawn).exponential();
+        self.gaps_drawn += 1;
+        (drawn * UNIT as f64) as u128
+    }
+
     /// Until then it is neither, and will be.
     pub(super) fn carry(&mut self, until: Time) {
         (self.since, self.rest) = (until, self.parts(until));
@@ -126,10 +161,11 @@ impl Flow {
         self.rate.compacts && self.compactions.at_or_before(now).is_some_and(|at| at > self.compacted)
     }
 
-    /// When the next write is due, or a compaction.
+    /// When the next write is to be proposed, or a compaction.
     pub(super) fn next(&self) -> Option<Time> {
         let rate = u128::from(self.now.0);
-        let write = (rate > 0).then(|| self.since + Duration::from_nanos(UNIT.saturating_sub(self.rest).div_ceil(rate) as u64));
+        let write =
+            (rate > 0).then(|| self.since + Duration::from_nanos(self.gap.saturating_sub(self.rest).div_ceil(rate) as u64));
         let compaction = self.rate.compacts.then(|| self.compactions.after(self.compacted));
         write.into_iter().chain(compaction).min()
     }

@@ -104,6 +104,7 @@ impl EtcdCluster {
                 Mode::Steady { .. } | Mode::Waiting { .. } => self.disturb(ctx),
                 mode @ Mode::Disturbed if nearly => {
                     *mode = Mode::Waiting { beats: 0, was_steady: false };
+                    self.flow.gather(ctx.now);
                     self.flow.timer.cancel();
                 }
                 Mode::Disturbed => {}
@@ -115,6 +116,9 @@ impl EtcdCluster {
             return;
         }
         self.enter_flow(ctx);
+        if self.flow.mode == Mode::Disturbed {
+            self.flow.gather(ctx.now);
+        }
         let was_silent = self.flows_silently();
         self.flow.mode = steady;
         self.flow.timer.cancel();
@@ -148,6 +152,7 @@ impl EtcdCluster {
         }
         let was_silent = self.flows_silently();
         self.flow.mode = Mode::Disturbed;
+        self.flow.scatter(ctx.now);
         self.arm_flow(ctx);
         if was_silent {
             ctx.fx.flow_changed.push(self.id);
@@ -221,7 +226,7 @@ impl EtcdCluster {
             return;
         }
         let compacts = self.flow.compacts(ctx.now);
-        let count = self.flow.take(ctx.now);
+        let count = self.flow.take_scattered(ctx.now);
         if let Some(leader) = self.leader().filter(|leader| !self.is_paused(*leader) && self.takes_proposals(*leader, ctx.now)) {
             if self.has_room(leader, self.flow.command()) {
                 let compacts = compacts && !self.server_mut(leader).database.no_space;

@@ -108,6 +108,11 @@ impl Draw {
         ((self.word() as u128 * n as u128) >> 64) as u64
     }
 
+    /// Exponential with a mean of 1; at most 37.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(self.unit_open())
+    }
+
     /// Standard normal by Box and Muller; never beyond 8.6 standard deviations.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(self.unit_open())).sqrt(); // exact everywhere: IEEE 754 asks for it

@@ -198,7 +198,7 @@ mod tests {
         let (net, mut cards, draws) = (net(), Cards::default(), Stream::new(1, Purpose::Arrival, 1));
         let (mut now, mut waited, count) = (at(0), 0.0, 200_000);
         for k in 0..count {
-            now += Duration::from_nanos((-libm::log(draws.draw(k).unit_open()) * 2e7) as u64);
+            now += Duration::from_nanos((draws.draw(k).exponential() * 2e7) as u64);
             waited += (cards.carry(&net, THERE, now, long(MB)).since(now).as_nanos() - 10_000_000) as f64;
         }
         let mean_ms = waited / count as f64 / 1e6;

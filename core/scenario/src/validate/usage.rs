@@ -45,11 +45,11 @@ const SAMPLED: usize = 16;
 /// Most samples of a run, and of a kind of requests in a million seconds: one in ten.
 const SAMPLES: u64 = 20_000;
 const SAMPLE_PER_MILLION_S: u64 = 100_000;
-/// Most requests of a kind in a million seconds that are simulated while an etcd is disturbed (ten a second; 500 of all that might be), and in
-/// the time between two heartbeats: more would hardly ever leave one without a request, so that the group could not go back to rest.
-const DISTURBED_PER_MILLION_S: u64 = 10_000_000;
+/// Most requests of a kind in a million seconds that are simulated while an etcd is disturbed (fifty a second; 500 of all that might be), and
+/// in the time between two heartbeats: of more, one would be under way at nearly every heartbeat, so that the group could not go back to rest.
+const DISTURBED_PER_MILLION_S: u64 = 50_000_000;
 const ALL_DISTURBED_PER_MILLION_S: u64 = 500_000_000;
-const DISTURBED_PER_HEARTBEAT: u64 = 1;
+const DISTURBED_PER_HEARTBEAT: u64 = 5;
 /// Control planes whose requests are simulated then, spread evenly over the file's.
 const DISTURBED: usize = 1_000;
 

@@ -28,7 +28,7 @@ struct Station {
 const SERVICE_MS: f64 = 100.0;
 
 fn exponential(stream: Stream, k: u64, mean_ms: f64) -> Duration {
-    Duration::from_nanos((-libm::log(stream.draw(k).unit_open()) * mean_ms * 1e6) as u64)
+    Duration::from_nanos((stream.draw(k).exponential() * mean_ms * 1e6) as u64)
 }
 
 /// The share of requests that were rejected, of `requests` after a warm-up.
