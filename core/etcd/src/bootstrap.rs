@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::Options;
 use crate::availability::Services;
 use crate::backend::Backend;
+use crate::backlog;
 use crate::cluster::EtcdCluster;
 use crate::cost::Cores;
 use crate::ctx::{EtcdCtx, EtcdOutbox};
@@ -102,6 +103,7 @@ impl EtcdCluster {
             streams: pairs().map(|(a, b)| Stream::new(seed, entity(id, a, b), a != b && open(a) && open(b))).collect(),
             pipelines: vec![Pipeline::default(); n * n],
             held: vec![Vec::new(); n * n],
+            least_told: backlog::least(scenario.probe.deadline),
             told: vec![Default::default(); n * n],
             meters: vec![Meter::default(); n * n],
             ledger: Ledger::default(),

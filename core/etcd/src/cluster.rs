@@ -26,7 +26,7 @@ use crate::reconfiguration::Pending;
 use crate::record::{EtcdRecord, Part};
 use crate::restore::RestorePhase;
 use zonefall_kernel::periodic::Stepping;
-use zonefall_kernel::time::Time;
+use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::ledger::Ledger;
 use zonefall_network::meter::Meter;
 use zonefall_network::stream::Stream;
@@ -51,6 +51,8 @@ pub struct EtcdCluster {
     pub(super) pipelines: Vec<Pipeline>,
     /// Messages that wait for their path, by stream.
     pub(super) held: Vec<Vec<u32>>,
+    /// The shortest wait that is told.
+    pub(super) least_told: Duration,
     /// What was told of each stream's bandwidth and losses.
     pub(super) told: Vec<[Told; 2]>,
     /// Bytes, like the streams.
@@ -135,14 +137,14 @@ impl EtcdCluster {
             Part::Link(to) | Part::Loss(to) => {
                 let stream = self.stream_index(index, to);
                 let lost = usize::from(part == Part::Loss(to));
-                if self.told[stream][lost].tells(ctx.now, wait) {
+                if self.told[stream][lost].tells(ctx.now, wait, self.least_told) {
                     ctx.record(EtcdRecord::Backlog { member: self.members[index as usize].id, part, wait });
                 }
                 return;
             }
         };
-        let member = &mut self.members[index as usize];
-        if member.process.server_mut().is_some_and(|server| server.told[place].tells(ctx.now, wait)) {
+        let (least, member) = (self.least_told, &mut self.members[index as usize]);
+        if member.process.server_mut().is_some_and(|server| server.told[place].tells(ctx.now, wait, least)) {
             ctx.record(EtcdRecord::Backlog { member: member.id, part, wait });
         }
     }

@@ -71,7 +71,7 @@ impl Client {
             stage: Stage::AtServer(ctx.now),
             rejections: 0,
             place: None,
-            expected: self.is_expected(member, ctx),
+            expected: self.expected(member, ctx),
         });
         self.arrive(token, ctx);
     }

@@ -27,16 +27,13 @@ pub struct ServerAttachment {
     pub share: (u64, u64),
 }
 
-/// Longest time that etcd and the network may take for a request so that it is answered within the probe's deadline. `None`: that is not
-/// asked, for its latency does not count for an API (it is for etcd-events, or the server's own), or it is of a client that chooses members.
-pub(super) fn time_limit(scenario: &Scenario, client: &scenario::Client) -> Option<Duration> {
-    let Some(part) = client.server else {
-        return matches!(client.target, Target::Member(_)).then_some(scenario.probe.deadline);
-    };
+/// Whether it is asked how long its requests should take: not if their latency does not count for an API (they are for etcd-events, or the
+/// server's own), nor if they are of a client that chooses members.
+pub(super) fn is_judged(scenario: &Scenario, client: &scenario::Client) -> bool {
+    let Some(part) = client.server else { return matches!(client.target, Target::Member(_)) };
     let cluster = &scenario.kube.clusters[part.cluster];
-    let requests = &cluster.asked()[usize::from(part.requests?)];
-    let of_users = client.etcd == cluster.etcd && requests.by != Caller::Server;
-    of_users.then(|| scenario.probe.deadline - cluster.timers.api_overhead)
+    part.requests
+        .is_some_and(|requests| client.etcd == cluster.etcd && cluster.asked()[usize::from(requests)].by != Caller::Server)
 }
 
 impl Client {
@@ -47,11 +44,13 @@ impl Client {
         Some((Seats { cluster: part.cluster, server: attachment.server, writes }, part.limit?))
     }
 
-    /// Whether a request that takes a connection with this member now is to be answered within the probe's deadline, as the API's
-    /// probe sees it: the way to the member is open, and takes no longer with what the member needs. Queues, full servers and lost packets
-    /// are not known to it. `None`: that is not asked, or nobody outside the API server's host can send it there.
-    pub(super) fn is_expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<bool> {
-        let limit = self.time_limit?;
+    /// How long etcd and the network take for a request that takes a connection with this member now, as the probes see it: queues, full
+    /// servers and lost packets are not known to them; for ever where the way to the member is closed, or it cannot answer. `None`: that
+    /// is not asked, or nobody outside the API server's host can send it there.
+    pub(super) fn expected(&self, member: u8, ctx: &ClientCtx<'_>) -> Option<Duration> {
+        if !self.is_judged {
+            return None;
+        }
         if self.spec.server.is_some() {
             let vantages = [Vantage::Outside, Vantage::Zone(self.spec.zone)];
             vantages.into_iter().find_map(|vantage| ctx.net.reach_from(vantage, self.host))?;
@@ -59,7 +58,7 @@ impl Client {
         let kind = RequestKind::of_api(!matches!(self.spec.op, Op::Range { .. }));
         let host = ctx.cluster.members[usize::from(member)].host;
         let time = ctx.cluster.time_at(member, kind, ctx.net).filter(|_| ctx.net.is_open(self.host, host));
-        Some(time.is_some_and(|time| ctx.net.round_trip(self.host, host) + time <= limit))
+        Some(time.map_or(Duration::MAX, |time| ctx.net.round_trip(self.host, host) + time))
     }
 
     /// The member of the connection that the next request takes.

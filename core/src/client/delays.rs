@@ -40,7 +40,7 @@ impl Client {
 
     /// Tells how long a message waits for one thing, if that is long.
     pub(super) fn tell_delay(&mut self, member: u8, by: Delay, wait: Duration, ctx: &mut ClientCtx<'_>) {
-        if self.told[by as usize].tells(ctx.now, wait) {
+        if self.told[by as usize].tells(ctx.now, wait, self.least_told) {
             let (client, from, member) = (self.id, self.spec.zone, MemberId { cluster: self.cluster, index: member });
             ctx.out.record(ClientRecord::Delayed { client, from, member, by, wait });
         }

@@ -34,7 +34,7 @@ use crate::client::process::Process;
 use crate::client::record::{ClientRecord, Delay, RequestResult};
 use crate::client::requests::Requests;
 use crate::client::watch::Watch;
-use crate::etcd::backlog::Told;
+use crate::etcd::backlog::{self, Told};
 use crate::etcd::cluster::EtcdCluster;
 use crate::etcd::codec;
 use crate::etcd::event::{Answer, EtcdEvent};
@@ -89,12 +89,14 @@ pub struct Client {
     before: Vec<(u8, [ZoneId; 2], (Meter, Meter))>,
     /// The API server that it is a part of, if it is one of those that serve.
     attachment: Option<ServerAttachment>,
-    /// See [`attachment::time_limit`].
-    time_limit: Option<Duration>,
+    /// See [`attachment::is_judged`].
+    is_judged: bool,
     /// Its next request is queued.
     ticks: bool,
     /// The same by what it is.
     ledger: Ledger,
+    /// The shortest wait that is told.
+    least_told: Duration,
     /// What was told of each kind of [`Delay`].
     told: [Told; 8],
 }
@@ -154,9 +156,10 @@ impl Client {
             meters: vec![Default::default(); cluster.members.len()],
             before: Vec::new(),
             attachment: None,
-            time_limit: attachment::time_limit(scenario, &spec),
+            is_judged: attachment::is_judged(scenario, &spec),
             ticks: spec.server.is_none(),
             ledger: Ledger::default(),
+            least_told: backlog::least(scenario.probe.deadline),
             told: Default::default(),
             spec,
         }
@@ -205,12 +208,8 @@ impl Client {
     fn wait(&mut self, (interval, poisson): (Duration, bool), ctx: &mut ClientCtx<'_>) {
         let (own, of) = self.attachment.as_ref().map_or((1, 1), |attachment| attachment.share);
         let interval = interval * of / own;
-        let gap = if poisson {
-            let unit = self.arrivals.draw(self.arrived).unit_open();
-            crate::kernel::dist::scale(interval, -libm::log(unit))
-        } else {
-            interval
-        };
+        let gap =
+            if poisson { crate::kernel::dist::scale(interval, self.arrivals.draw(self.arrived).exponential()) } else { interval };
         self.arrived += 1;
         ctx.out.schedule(ctx.now + gap, (self.id, ClientEvent::Next));
     }
@@ -365,7 +364,7 @@ impl Client {
     fn record_result(
         &self,
         member: MemberId,
-        ([latency, waited], expected): ([Duration; 2], Option<bool>),
+        ([latency, waited], expected): ([Duration; 2], Option<Duration>),
         result: RequestResult,
         out: &mut dyn ClientOutbox,
     ) {
@@ -375,7 +374,7 @@ impl Client {
     fn ended(
         &self,
         member: MemberId,
-        ([latency, waited], expected): ([Duration; 2], Option<bool>),
+        ([latency, waited], expected): ([Duration; 2], Option<Duration>),
         result: RequestResult,
     ) -> ClientRecord {
         let (client, from, op) = (self.id, self.spec.zone, self.spec.op);

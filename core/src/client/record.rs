@@ -23,10 +23,10 @@ pub enum ClientRecord {
         /// Of that, until its API server let it in: zero for requests that neither waited there nor were rejected. (It is not part of the
         /// trace.)
         waited: Duration,
-        /// Whether the state of etcd said, when it was made, that the member asked would answer within the probe's deadline, if it is of an
-        /// API or of a client that names a member; `None`: it is of neither, or nobody can reach its API server. (It is not part of the
+        /// How long the member asked would take by the state of etcd when it was made ([`Duration::MAX`]: it would not answer), if it is of
+        /// an API or of a client that names a member; `None`: it is of neither, or nobody can reach its API server. (It is not part of the
         /// trace: it follows from what is.)
-        expected: Option<bool>,
+        expected: Option<Duration>,
         /// How it ended.
         result: RequestResult,
     },

@@ -34,7 +34,7 @@ pub struct Request {
     /// What it has at its API server.
     pub place: Option<Place>,
     /// Whether it was to be answered within the probe's deadline, as things stood; `None`: it is no request of an API.
-    pub expected: Option<bool>,
+    pub expected: Option<Duration>,
 }
 
 impl Request {

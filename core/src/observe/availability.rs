@@ -314,15 +314,18 @@ impl Observer for Availability {
                 let first = if let (Target::Member(named), None) = (of.target, of.server) { named } else { member.index };
                 let led = elected.is_some_and(|(leader, since)| leader == first && since <= request.from);
                 // By the state it would have been answered in time; where that is not known it was answered.
-                let as_expected = expected.unwrap_or(ok);
+                let deadline = self.rules.deadline;
+                let expects = expected.map(|time| time <= deadline);
+                let as_expected = expects.unwrap_or(ok);
                 let tells = known && !dark && self.witnesses.tells((*client, of), request.from, as_expected && led);
-                let should_have_been = !dark && of.server.is_none() && *expected == Some(true);
+                let should_have_been = !dark && of.server.is_none() && expects == Some(true);
                 let counts = !dark && *result != RequestResult::TooLarge;
-                if let (Some(part), Some(expected)) = (of.server, expected.filter(|_| counts)) {
+                if let (Some(part), Some(time)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };
                     // What is measured is the server's own request.
-                    let latency = *latency + self.scenario.kube.clusters[part.cluster].timers.api_overhead;
-                    let (in_time, rejected) = (ok && latency <= self.rules.deadline, *result == RequestResult::Rejected);
+                    let limit = deadline - self.scenario.kube.clusters[part.cluster].timers.api_overhead;
+                    let (in_time, expected, rejected) =
+                        (ok && *latency <= limit, time <= limit, *result == RequestResult::Rejected);
                     let request = ApiRequest { request, in_time, zone: *from, expected, rejected };
                     let rules = self.rules;
                     self.api_mut(part.cluster).late[verb as usize].ended(request, &rules);

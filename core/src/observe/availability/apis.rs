@@ -13,16 +13,19 @@
 //! ```
 //!
 //! A second counts for the part of it in which it is served, times the part of the requests that was late. Where nobody asks for a time,
-//! nothing is known of it, but for what is still waited for. A zone that is cut off is apart: what counts are the servers elsewhere, and
-//! for clients in it those inside. The late requests right before an interruption are the interruption's own, as for etcd ([`late`]).
-//! What was late for less than a deadline in all is no outage.
+//! nothing is known of it, but for what is still waited for, and for a short time between late ones ([`GAP`]). A zone that is cut off is
+//! apart: what counts are the servers elsewhere, and for clients in it those inside. The late requests right before an interruption are the interruption's own, as for etcd ([`late`]).
+//! They are late nevertheless for clients at vantages where that interruption was none. What was late for less than a deadline in all is no
+//! outage.
 //!
 //! [`late`]: super::late
 
 use std::collections::VecDeque;
 
+use smallvec::SmallVec;
+
 use super::late::{Request, Rules};
-use super::served::Served;
+use super::served::{History, Served};
 use crate::ids::ZoneId;
 use crate::kernel::time::{Duration, Time};
 use crate::kube::record::Verb;
@@ -34,6 +37,9 @@ use crate::scenario::{ProbeFrom, Vantage};
 
 /// Length of the windows in which requests are counted.
 const WINDOW: Duration = Duration::from_secs(1);
+/// Two windows with late requests tell of the time between them if that is no longer and nobody asks in it: of a part of an API that is
+/// served few may ask.
+const GAP: Duration = Duration::from_secs(3);
 
 /// When an API was unavailable, and why.
 #[derive(Clone, Debug)]
@@ -108,13 +114,15 @@ struct Window {
     connected: Tally,
     /// Of those in zones that are.
     cut_off: Vec<(ZoneId, Tally)>,
+    /// Late ones of servers that are not cut off, which are an interruption's but for clients at this vantage.
+    apart: Vec<(Vantage, u32)>,
 }
 
 impl Window {
     fn around(at: Time) -> Self {
         let from = Time::ZERO + WINDOW * (at.since(Time::ZERO).as_nanos() / WINDOW.as_nanos());
-        let (first_late, rejected, connected, cut_off) = Default::default();
-        Self { from, ends: from + WINDOW, first_late, rejected, connected, cut_off }
+        let (first_late, rejected, connected, cut_off, apart) = Default::default();
+        Self { from, ends: from + WINDOW, first_late, rejected, connected, cut_off, apart }
     }
 
     fn tally(&mut self, cut_off: Option<ZoneId>) -> &mut Tally {
@@ -126,9 +134,32 @@ impl Window {
         &mut self.cut_off[place].1
     }
 
-    fn part_at(&self, vantage: Vantage) -> f64 {
+    /// A late request of it.
+    fn late(&mut self, request: Request) {
+        self.first_late.get_or_insert(request.from);
+        self.ends = self.ends.max(request.to);
+    }
+
+    /// One that is late for clients at this vantage alone.
+    fn late_at(&mut self, vantage: Vantage, request: Request) {
+        self.late(request);
+        match self.apart.iter_mut().find(|(known, _)| *known == vantage) {
+            Some((_, late)) => *late += 1,
+            None => self.apart.push((vantage, 1)),
+        }
+    }
+
+    /// Requests that count for clients at a vantage.
+    fn of(&self, vantage: Vantage) -> Tally {
         let own = self.cut_off.iter().find(|(zone, _)| vantage == Vantage::Zone(*zone));
-        own.map_or(self.connected, |(_, own)| *own).part()
+        own.map_or(self.connected, |(_, own)| *own)
+    }
+
+    /// The same for those who are served otherwise.
+    fn apart(&self, vantage: Vantage) -> Tally {
+        let (more, Tally { made, late }) = (self.apart.iter().find(|(known, _)| *known == vantage), self.of(vantage));
+        let more = more.map_or(0, |(_, late)| *late);
+        Tally { made: made + more, late: late + more }
     }
 }
 
@@ -155,6 +186,8 @@ pub(super) struct LateRequests {
     window: Option<Window>,
     /// End of what has been counted: late requests of a window may have been waited for beyond it.
     counted_to: Time,
+    /// The last window had a late one.
+    was_late: bool,
     /// When the last late one was made that no interruption explains.
     last_late: Option<Time>,
     spans: Vec<LateSpan>,
@@ -195,27 +228,36 @@ impl LateRequests {
     }
 
     fn count(&mut self, ApiRequest { request, in_time, zone, expected, rejected }: ApiRequest, end: Time, rules: &Rules) {
-        if self.window.as_ref().is_some_and(|window| window.from + WINDOW <= request.from) {
-            self.close(request.from.min(end), rules);
-        }
         // The first late ones right before an interruption are its own.
         let first = self.last_late.is_none_or(|last| last + BEFORE < request.from);
+        let is_before =
+            |history: &History| !in_time && first && history.is_interrupted(request.from, request.from + rules.deadline);
         let served = if request.cut_off { self.served.in_zone(zone) } else { self.served.counted() };
         // The state accounts for these requests already, unless the stall was too short to count.
         if !expected && served.at(request.from) < Share::ALL {
             return;
         }
-        if !in_time && first && served.is_interrupted(request.from, request.from + rules.deadline) {
+        let is_interruptions = is_before(served);
+        // Clients elsewhere may be served on.
+        let others = self.served.apart().filter(|(_, history)| is_interruptions && !request.cut_off && !is_before(history));
+        let others: SmallVec<[Vantage; 4]> = others.map(|(vantage, _)| vantage).collect();
+        if is_interruptions && others.is_empty() {
             return;
         }
+        if self.window.as_ref().is_some_and(|window| window.from + WINDOW <= request.from) {
+            self.close(request.from.min(end), rules);
+        }
         let window = self.window.get_or_insert_with(|| Window::around(request.from));
+        if is_interruptions {
+            others.into_iter().for_each(|vantage| window.late_at(vantage, request));
+            return;
+        }
         let tally = window.tally(request.cut_off.then_some(zone));
         tally.made += 1;
         if !in_time {
             tally.late += 1;
-            window.first_late.get_or_insert(request.from);
+            window.late(request);
             window.rejected += u64::from(rejected);
-            window.ends = window.ends.max(request.to);
             self.last_late = Some(request.from);
         }
     }
@@ -223,16 +265,18 @@ impl LateRequests {
     /// The window is over; other requests were made at `next`.
     fn close(&mut self, next: Time, rules: &Rules) {
         let Some(window) = self.window.take() else { return };
+        let goes_on = std::mem::replace(&mut self.was_late, window.first_late.is_some());
         let Some(first_late) = window.first_late else { return };
         let next = Window::around(next).from.max(window.from + WINDOW).min(next.max(window.from));
         let until = window.ends.min(next);
-        let from = window.from.max(self.counted_to).min(until);
+        let goes_on = goes_on && window.from <= self.counted_to + GAP;
+        let from = if goes_on { self.counted_to } else { window.from.max(self.counted_to) }.min(until);
         self.counted_to = until;
         let of = |ns: Duration, part: f64| Duration::from_nanos((ns.as_nanos() as f64 * part).round() as u64);
-        let counted = of(self.served.counted().served(from, until), window.part_at(counts(&window, rules)));
+        let counted = of(self.served.counted().served(from, until), window.of(counts(&window, rules)).part());
         let apart = self.served.apart();
         let apart: Vec<(Vantage, Duration)> =
-            apart.map(|(vantage, history)| (vantage, of(history.served(from, until), window.part_at(vantage)))).collect();
+            apart.map(|(vantage, history)| (vantage, of(history.served(from, until), window.apart(vantage).part()))).collect();
         if counted == Duration::ZERO && apart.iter().all(|(_, lasted)| *lasted == Duration::ZERO) {
             return;
         }

@@ -84,11 +84,13 @@ impl Causes {
     /// length; the same of other members where it took at least half as long.
     ///
     /// A put waits for four writes at most: that under way and its own, at the leader and at a follower. So what took less than a quarter
-    /// of the probe's deadline, or of the shortest time-out of a client of etcd (those in API servers excepted), makes nothing late.
+    /// of the probe's deadline, or of the shortest time-out of a client of etcd (those in API servers excepted), makes nothing late; of what
+    /// is left of it once the request's own work is done, where members' cores or an API server have some.
     pub(super) fn busy(&self, outage: &Outage) -> Option<String> {
         let asking = self.scenario.clients.iter().filter(|client| client.etcd == outage.cluster && client.server.is_none());
         let shortest = asking.map(|client| client.timeout).fold(self.scenario.probe.deadline, Duration::min);
-        let least = if outage.late { shortest / 4 } else { Duration::ZERO };
+        let work = self.added(outage) + self.scenario.etcd[outage.cluster].options.cost.per_request;
+        let least = if outage.late { (shortest - work.min(shortest)) / 4 } else { Duration::ZERO };
         let end = if outage.late { outage.to.unwrap_or(Time::MAX) } else { outage.from };
         let mut all: BTreeMap<(bool, String), (Duration, Wait)> = BTreeMap::new();
         for &(at, wait, time) in &self.clusters[outage.cluster].waits.long {
@@ -223,11 +225,16 @@ impl Causes {
         nobody.then(|| "no write arrived in that time".to_owned())
     }
 
+    /// What an API server adds to each request.
+    fn added(&self, outage: &Outage) -> Duration {
+        outage.api.map_or(Duration::ZERO, |api| self.scenario.kube.clusters[api].timers.api_overhead)
+    }
+
     /// Paths, disks or API servers that are too slow for the probe's deadline, whatever happens.
     pub(super) fn slow_by_nature(&self, outage: &Outage) -> Option<String> {
         let (zones, network, members) =
             (&self.clusters[outage.cluster].zones, &self.scenario.network, &self.scenario.etcd[outage.cluster].members);
-        let added = outage.api.map_or(Duration::ZERO, |api| self.scenario.kube.clusters[api].timers.api_overhead);
+        let added = self.added(outage);
         let path = |a: ZoneId, b: ZoneId| &network.paths[usize::from(a.0) * self.scenario.zones.len() + usize::from(b.0)];
         let pairs = zones.iter().flat_map(|a| zones.iter().map(move |b| (*a, *b)));
         let there_and_back = |(a, b): (ZoneId, ZoneId)| [path(a, b), path(b, a)].map(|path| path.delay + path.jitter.typical());

@@ -115,6 +115,34 @@ fn late_requests_right_before_an_interruption_are_its_own() {
     assert_eq!(told(&late, &rules), []);
 }
 
+/// By the state a third is served outside while nothing is in the zones: of what is served all is late.
+#[test]
+fn late_requests_amid_an_interruption_are_late_for_those_who_have_none() {
+    let (mut late, rules) = (LateRequests::default(), rules(ProbeFrom::Worst));
+    late.served.set(at(100_000), Vantage::Outside, Some(Share::of(1, 3)), DEADLINE);
+    late.served.count(at(100_000), Share::NONE, DEADLINE);
+    late.served.count(at(200_000), Share::ALL, DEADLINE);
+    late.served.set(at(200_000), Vantage::Outside, None, DEADLINE);
+    // Those that do not expect an answer in time tell nothing of the others, a second apart or two.
+    for k in 0..3_000 {
+        let amid = (1_000..2_000).contains(&k);
+        let expected = !amid || k % 20 == 0 || k % 20 == 10 && k % 60 > 20;
+        late.ended(ApiRequest { expected, ..asked(ZONES[0], k * 100, Some(if amid { 3_000 } else { 5 })) }, &rules);
+    }
+    assert_eq!(told(&late, &rules), []);
+    let outside = late.settled(at(600_000), &rules).at(Vantage::Outside, &rules).as_secs_f64();
+    assert!((outside - 100.0 / 3.0).abs() < 0.1, "{outside}");
+}
+
+/// Some seconds in which nobody asks, others, and one in which one that is in time comes in between.
+#[test]
+fn late_requests_tell_of_a_short_time_between_them() {
+    let late = |s: u64| asked(ZONES[0], s * 1_000, Some(2_500));
+    check([100, 105].into_iter().map(late), &[(100.0, 107.5, 7.5, 0)]);
+    check([100, 106].into_iter().map(late), &[(100.0, 108.5, 5.0, 0)]);
+    check([late(100), asked(ZONES[0], 103_500, Some(5)), late(105)].into_iter(), &[(100.0, 107.5, 5.0, 0)]);
+}
+
 #[test]
 fn in_a_zone_that_is_cut_off_its_own_server_is_asked() {
     let check = |from, counted: f64, inside: f64| {
