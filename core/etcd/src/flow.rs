@@ -217,6 +217,24 @@ impl Flow {
 mod tests {
     use super::*;
 
+    /// As many as the rate says, at random: in seconds of ten writes each their number has a variance of ten.
+    #[test]
+    fn writes_that_are_proposed_come_at_random() {
+        const SECONDS: u64 = 10_000;
+        let mut flow = Flow::new(Stream::new(1, zonefall_kernel::rng::Purpose::Phase, 0));
+        flow.rate.writes.count = 10_000_000;
+        flow.update();
+        flow.scatter(Time::ZERO);
+        let mut counts = vec![0.0; SECONDS as usize];
+        while let Some(at) = flow.next().filter(|at| *at < Time::ZERO + Duration::from_secs(SECONDS)) {
+            assert_eq!(flow.take_scattered(at), 1);
+            counts[at.since(Time::ZERO).as_secs_f64() as usize] += 1.0;
+        }
+        let mean = |of: &dyn Fn(f64) -> f64| counts.iter().map(|own| of(*own)).sum::<f64>() / SECONDS as f64;
+        let (count, variance) = (mean(&|own| own), mean(&|own| (own - 10.0) * (own - 10.0)));
+        assert!((count - 10.0).abs() < 0.1 && (variance - 10.0).abs() < 0.5, "{count}, {variance}");
+    }
+
     /// A rate that changes while a group waits for a request, just after a compaction was due.
     #[test]
     fn another_rate_forgets_no_compaction() {
