@@ -3,6 +3,9 @@
 //! the report calls the API available to them, from each zone and from outside. Shares of requests are taken second by second: where no
 //! server is ready there is none, and that is a second without an answer. Users in a zone that is cut off reach the server there alone, and
 //! the others those elsewhere. Each outage has a cause.
+//!
+//! A case that differs by more than [`MOST`] fails only if the mean of [`FURTHER`] seeds does, beyond three standard errors: chance decides
+//! who leads, and for how long. So one run may differ by more than a point.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -14,9 +14,9 @@
 //!
 //! A second counts for the part of it in which it is served, times the part of the requests that was late. Where nobody asks for a time,
 //! nothing is known of it, but for what is still waited for, and for a short time between late ones ([`GAP`]). A zone that is cut off is
-//! apart: what counts are the servers elsewhere, and for clients in it those inside. The late requests right before an interruption are the interruption's own, as for etcd ([`late`]).
-//! They are late nevertheless for clients at vantages where that interruption was none. What was late for less than a deadline in all is no
-//! outage.
+//! apart: what counts are the servers elsewhere, and for clients in it those inside. The late requests right before an interruption are the
+//! interruption's own, as for etcd ([`late`]). They are late nevertheless for clients at vantages where that interruption was none. What
+//! was late for less than a deadline in all is no outage.
 //!
 //! [`late`]: super::late
 
@@ -38,7 +38,7 @@ use crate::scenario::{ProbeFrom, Vantage};
 /// Length of the windows in which requests are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 /// Two windows with late requests tell of the time between them if that is no longer and nobody asks in it: of a part of an API that is
-/// served few may ask.
+/// served few may ask. The length is chosen, without a source.
 const GAP: Duration = Duration::from_secs(3);
 
 /// When an API was unavailable, and why.
@@ -155,7 +155,7 @@ impl Window {
         own.map_or(self.connected, |(_, own)| *own)
     }
 
-    /// The same for those who are served otherwise.
+    /// Requests that count for clients at a vantage, those included that are an interruption's for all others.
     fn apart(&self, vantage: Vantage) -> Tally {
         let (more, Tally { made, late }) = (self.apart.iter().find(|(known, _)| *known == vantage), self.of(vantage));
         let more = more.map_or(0, |(_, late)| *late);
