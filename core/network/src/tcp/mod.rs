@@ -246,9 +246,13 @@ impl Tcp {
     fn foresee(&mut self) -> Vec<(u32, Time)> {
         let Some(&Message { end, .. }) = self.messages.back() else { return Vec::new() };
         let future = (!self.arrives(end)).then(|| self.run_ahead(end));
-        let mut segments = future.as_ref().unwrap_or(&self.segments).iter().peekable();
-        let (mut there, mut moved) = (self.delivered, Vec::new());
-        for message in &mut self.messages {
+        let (mut there, segments) =
+            future.as_ref().map_or((self.delivered, &self.segments), |future| (future.delivered, &future.segments));
+        // What was foreseen of messages before these packets stands.
+        let known = segments.first().map_or(end, |segment| segment.end - segment.bytes);
+        let first = self.messages.partition_point(|message| message.end <= known);
+        let (mut segments, mut moved) = (segments.iter().peekable(), Vec::new());
+        for message in self.messages.range_mut(first..) {
             while let Some(segment) = segments.next_if(|segment| segment.end - segment.bytes < message.end) {
                 there = there.max(segment.arrives.unwrap_or_default());
             }
@@ -260,15 +264,12 @@ impl Tcp {
         moved
     }
 
-    /// The packets once all up to an offset get through.
-    fn run_ahead(&mut self, end: u64) -> Vec<Segment> {
+    /// A state in which all packets up to an offset get through.
+    fn run_ahead(&mut self, end: u64) -> Box<Self> {
         let messages = std::mem::take(&mut self.messages);
         let mut future = self.ahead.take().filter(|ahead| ahead.clock > self.clock).unwrap_or_else(|| Box::new(self.clone()));
         self.messages = messages;
-        let known = self.segments.first().map_or(self.sent_to, |segment| segment.end - segment.bytes);
-        let gone = future.segments.partition_point(|segment| segment.end <= known);
-        future.segments.drain(..gone);
-        future.acknowledged -= gone;
+        future.forget();
         future.resent.clear();
         // What a step sends: at most twice the window, for that grows by no more than what is acknowledged. A path that loses most packets
         // may never have sent all, for keep-alives are added.
@@ -279,7 +280,7 @@ impl Tcp {
         while !future.arrives(end) {
             assert!(future.step(Time::MAX), "a packet that is not acknowledged has an alarm");
         }
-        future.segments
+        future
     }
 
     /// Whether all packets up to an offset get through.
@@ -292,11 +293,16 @@ impl Tcp {
     fn advance(&mut self, now: Time) {
         while self.step(now) {}
         self.clock = now;
-        let gone = self.segments.drain(..std::mem::take(&mut self.acknowledged));
-        self.delivered = gone.filter_map(|segment| segment.arrives).fold(self.delivered, Time::max);
+        self.forget();
         while let Some(message) = self.messages.pop_front_if(|message| message.arrives <= now) {
             self.heard = message.arrives;
         }
+    }
+
+    /// Forgets the packets that are over.
+    fn forget(&mut self) {
+        let gone = self.segments.drain(..std::mem::take(&mut self.acknowledged));
+        self.delivered = gone.filter_map(|segment| segment.arrives).fold(self.delivered, Time::max);
     }
 
     /// Handles what is next, if it is due by then.
