@@ -14,6 +14,7 @@
 mod balancers;
 mod compose;
 mod leader;
+mod placements;
 mod pod_end;
 mod recovery;
 mod servers;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::placements::Placements;
 use super::pod_end::{Ending, Leaving, PodEnd};
 use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
@@ -18,7 +19,7 @@ use crate::scenario::{ActiveFault, FaultTarget, Hit, Scenario, text};
 pub(super) struct Work {
     /// What operators asked for, in order.
     tasks: Vec<(KubeClusterId, Task)>,
-    nodes: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    nodes: Placements,
     /// Since when the eviction of a pod has been refused for its budget.
     refused: BTreeMap<(KubeClusterId, PodName), Time>,
     /// Faults of nodes, and the etcd clusters that had pods there then.
@@ -36,7 +37,7 @@ pub(super) struct Work {
     /// Ends of pods that are API servers, as the drains of their nodes asked for them.
     server_ends: BTreeMap<(KubeClusterId, PodName), (Time, PodEnd)>,
     /// Where pods ran that were deleted.
-    deleted_from: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    deleted_from: Placements,
     /// Processes without a pod that are terminating.
     orphans: Vec<OrphanStop>,
     /// Hosts that were removed from a control plane.
@@ -67,16 +68,14 @@ impl Work {
 
     /// Another pod of a workload that is ready, as the API has it, though its node is lost.
     fn counted(&self, cluster: KubeClusterId, pod: PodName) -> Option<(PodName, NodeName, Loss)> {
-        let others = self.nodes.iter().filter(|((of, other), _)| {
-            *of == cluster && other.workload == pod.workload && *other != pod && self.ready.contains(&(*of, *other))
-        });
-        let mut lost = others.filter_map(|((_, other), node)| Some((*other, *node, *self.lost.get(&(cluster, *node))?)));
-        lost.next()
+        let all = self.nodes.of(cluster, pod.workload);
+        let mut others = all.filter(|(other, _)| *other != pod && self.ready.contains(&(cluster, *other)));
+        others.find_map(|(other, node)| Some((other, node, *self.lost.get(&(cluster, node))?)))
     }
 
     /// How a pod was asked to end, of a fact that tells it.
     fn ending(&self, (cluster, pod): (KubeClusterId, PodName), fact: PodFact) -> Option<Ending> {
-        let node = self.nodes.get(&(cluster, pod)).copied();
+        let node = self.nodes.get(&(cluster, pod));
         let leaving = node.and_then(|node| Some((node, *self.leaving.get(&(cluster, node))?)));
         match fact {
             PodFact::Evicted(true) => Some(leaving.map_or(Ending::Evicted, |(node, why)| Ending::Drained(node, why))),
@@ -119,9 +118,9 @@ impl Causes {
     pub(super) fn strikes(&mut self, fault: &ActiveFault) {
         for hit in fault.fault.kind().hits() {
             let Hit::Node(FaultTarget::Named(struck)) = hit else { continue };
-            for ((cluster, pod), node) in &self.work.nodes {
-                let spec = &self.scenario.kube.clusters[*cluster];
-                let is_there = matches!(node, NodeName::Given(key) if spec.nodes[*key].node == struck);
+            for ((cluster, pod), node) in self.work.nodes.iter() {
+                let spec = &self.scenario.kube.clusters[cluster];
+                let is_there = matches!(node, NodeName::Given(key) if spec.nodes[key].node == struck);
                 if let (true, Role::Etcd(etcd)) = (is_there, spec.workloads[pod.workload].role) {
                     self.work.struck.push((fault.id, etcd));
                 }
@@ -162,16 +161,13 @@ impl Causes {
             KubeRecord::Node(node, NodeFact::Kept(_)) => drop(self.work.leaving.remove(&(cluster, node))),
             KubeRecord::Node(node, NodeFact::Removed) => {
                 let why = self.work.leaving.remove(&(cluster, node));
-                let here = |(of, pod): &(KubeClusterId, PodName)| {
-                    let role = self.scenario.kube.clusters[*of].workloads[pod.workload].role;
+                let here = |pod: PodName| {
+                    let role = self.scenario.kube.clusters[cluster].workloads[pod.workload].role;
                     if let Role::Etcd(etcd) = role { Some(etcd) } else { None }
                 };
-                let is_there = |(of, _): &(KubeClusterId, PodName), on: &NodeName| *of == cluster && *on == node;
                 // Processes whose pods were deleted while it was cut off end with its machine.
-                let orphans: Vec<_> =
-                    self.work.deleted_from.extract_if(.., |key, on| is_there(key, on)).map(|(key, _)| key).collect();
-                let pods = self.work.nodes.iter().filter(|(key, on)| is_there(key, on)).map(|(key, _)| *key);
-                let etcds: BTreeSet<EtcdId> = pods.chain(orphans).filter_map(|key| here(&key)).collect();
+                let orphans = self.work.deleted_from.remove_on(cluster, node);
+                let etcds: BTreeSet<EtcdId> = self.work.nodes.on(cluster, node).chain(orphans).filter_map(here).collect();
                 for etcd in etcds {
                     self.happened(at, etcd, Incident::NodeDeleted(NodeDeletion { cluster, node, why }));
                 }
@@ -262,7 +258,7 @@ impl Causes {
 
     fn of_server_pod(&mut self, at: Time, key: (KubeClusterId, PodName), fact: PodFact) {
         // One whose node is lost served nobody.
-        let is_lost = self.work.nodes.get(&key).is_some_and(|node| self.work.lost.contains_key(&(key.0, *node)));
+        let is_lost = self.work.nodes.get(&key).is_some_and(|node| self.work.lost.contains_key(&(key.0, node)));
         if let Some(how) = self.work.ending(key, fact).filter(|_| !is_lost) {
             let end = self.pod_end(at, key, how);
             self.work.server_ends.insert(key, (at, end));
@@ -318,7 +314,7 @@ impl Causes {
     /// The latest work that concerns a pod.
     fn task(&self, cluster: KubeClusterId, pod: PodName) -> Option<Task> {
         let spec = &self.scenario.kube.clusters[cluster];
-        let node = self.work.nodes.get(&(cluster, pod)).copied();
+        let node = self.work.nodes.get(&(cluster, pod));
         let deployment = match node {
             Some(NodeName::Given(key)) => spec.nodes[key].machine.map(|machine| machine.deployment),
             Some(NodeName::Machine(machine)) => Some(machine.deployment),

@@ -367,8 +367,9 @@ impl Watch {
                 self.seen.races = 1;
                 return Ok(());
             }
-            // Those who knew of the last change have lost their disks or have left: the others still count those who left as voters.
-            [] if here.iter().all(|member| member.committed < self.changed) => {
+            // The voters who knew of the last change have lost their disks or have left: the others still count those who left as voters.
+            // A learner that knows of it campaigns for nobody.
+            [] if here.iter().filter(|member| self.voters.has(member.member)).all(|member| member.committed < self.changed) => {
                 self.seen.races = 1;
                 return Ok(());
             }
