@@ -139,13 +139,17 @@ impl Causes {
     /// What the load balancer in front of an API did, where no fault of its own is named; `lost`: servers did not serve.
     pub(super) fn balancer_part(&self, outage: &Outage, lost: bool) -> Option<BalancerPart> {
         let (cluster, id) = (outage.api?, self.balancer_of(outage)?);
-        let is_near = |fault: &ActiveFault, to: Option<Time>| {
-            fault.from <= outage.to.unwrap_or(Time::MAX) && to.is_none_or(|to| to + BEFORE >= outage.from)
+        let hits_until = |until: Time| {
+            let is_near =
+                |fault: &ActiveFault, to: Option<Time>| fault.from <= until && to.is_none_or(|to| to + BEFORE >= outage.from);
+            self.faults.iter().any(|(fault, to)| is_near(fault, *to) && self.hits_balancer(fault, outage))
         };
         let at_limit = self.limit_reached(outage, id);
-        if at_limit.is_none() && self.faults.iter().any(|(fault, to)| is_near(fault, *to) && self.hits_balancer(fault, outage)) {
+        if at_limit.is_none() && hits_until(self.begins(outage)) {
             return None;
         }
+        // A fault that came later is told, but does not explain how the outage began.
+        let only_if_explains = hits_until(outage.to.unwrap_or(Time::MAX));
         let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
         let names = |targets: Vec<u32>| -> Vec<&str> {
             targets.into_iter().map(|key| &*self.scenario.nodes[hosts[key as usize]].name).collect()
@@ -171,7 +175,7 @@ impl Causes {
             let found = if unhealthy.is_empty() { String::new() } else { format!(" (it finds {})", text::list(&unhealthy)) };
             return Some(BalancerPart { text: format!("{limit}{found}"), explains: true });
         }
-        Some(match (&unhealthy[..], again) {
+        let part = match (&unhealthy[..], again) {
             ([], _) if !new.is_empty() => {
                 BalancerPart { text: format!("load balancer {name} has not found {} healthy yet", servers(&new)), explains: true }
             }
@@ -185,7 +189,8 @@ impl Causes {
                 None => BalancerPart { text: format!("new clients come through load balancer {name}"), explains: false },
             },
             (found, _) => BalancerPart { text: format!("load balancer {name} finds {}", text::list(found)), explains: true },
-        })
+        };
+        Some(part).filter(|part| part.explains || !only_if_explains)
     }
 
     /// Nodes of a load balancer accept no further connections when an outage begins without a fault of the balancer, or once such faults are

@@ -66,9 +66,14 @@ impl Causes {
         let (lost, has_lost) = (self.lost_leader(outage), !servers.lost.is_empty());
         // Where etcd alone lost its leader, the way of new clients has no part in it.
         let matters = |part: &BalancerPart| part.explains || has_lost || lost.is_none();
-        let balancer = self.balancer_part(outage, has_lost).filter(matters);
+        let mut balancer = self.balancer_part(outage, has_lost).filter(matters);
         let explained = has_lost || balancer.as_ref().is_some_and(|part| part.explains);
-        let mut broken = self.broken(outage, !explained);
+        let (mut broken, later) = self.broken(outage, !explained);
+        if broken.is_empty() && !later.is_empty() {
+            // What it began with comes before what broke then.
+            broken.extend(balancer.take_if(|part| part.explains).map(|part| Clause::from(part.text)));
+        }
+        broken.extend(later);
         let fate = lost.and_then(|(at, leader, how)| self.fate(at, leader, how, outage, &mut broken));
         let mut clauses = summed_up(broken.into_iter().map(|clause| clause.text));
         if let Some(wiped) = self.wiped(outage) {
@@ -99,10 +104,10 @@ impl Causes {
         text::member(&self.scenario, member)
     }
 
-    /// What broke, was mended or was changed right before, the latest first; then what had been broken for longer; then what broke
-    /// while the outage lasted.
+    /// What broke, was mended or was changed right before, the latest first, then what had been broken for longer; and what broke while the
+    /// outage lasted.
     /// `explains`: it must say something.
-    fn broken(&self, outage: &Outage, explains: bool) -> Vec<Clause> {
+    fn broken(&self, outage: &Outage, explains: bool) -> (Vec<Clause>, Vec<Clause>) {
         let begins = self.begins(outage);
         let recent = |at: Time| at <= begins && at + BEFORE >= outage.from;
         let relevant = self.faults.iter().filter(|(fault, _)| self.matters(fault, outage));
@@ -153,8 +158,7 @@ impl Causes {
         if explains && told.is_empty() {
             told.push(self.without_fault(outage).into());
         }
-        told.extend(later);
-        told
+        (told, later)
     }
 
     /// Until when what happens is what the outage began with: requests that are late were made up to a deadline before, and members that
