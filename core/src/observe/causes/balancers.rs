@@ -148,7 +148,7 @@ impl Causes {
         if at_limit.is_none() && hits_until(self.begins(outage)) {
             return None;
         }
-        // A fault that came later is told, but does not explain how the outage began.
+        // A fault that began during the outage is named, but does not explain its start.
         let only_if_explains = hits_until(outage.to.unwrap_or(Time::MAX));
         let (name, hosts) = (&self.scenario.load_balancers[id].name, &self.scenario.kube.clusters[cluster].control_plane);
         let names = |targets: Vec<u32>| -> Vec<&str> {

@@ -70,7 +70,7 @@ impl Causes {
         let explained = has_lost || balancer.as_ref().is_some_and(|part| part.explains);
         let (mut broken, later) = self.broken(outage, !explained);
         if broken.is_empty() && !later.is_empty() {
-            // What it began with comes before what broke then.
+            // What the outage began with comes before what broke later.
             broken.extend(balancer.take_if(|part| part.explains).map(|part| Clause::from(part.text)));
         }
         broken.extend(later);
@@ -104,9 +104,9 @@ impl Causes {
         text::member(&self.scenario, member)
     }
 
-    /// What broke, was mended or was changed right before, the latest first, then what had been broken for longer; and what broke while the
-    /// outage lasted.
-    /// `explains`: it must say something.
+    /// Two lists. The first has what broke, was repaired or was changed right before the outage, the latest first, and then what had been
+    /// broken for longer. The second has what broke while the outage lasted.
+    /// `explains`: the first must say something.
     fn broken(&self, outage: &Outage, explains: bool) -> (Vec<Clause>, Vec<Clause>) {
         let begins = self.begins(outage);
         let recent = |at: Time| at <= begins && at + BEFORE >= outage.from;

@@ -1,4 +1,4 @@
-//! Which pods run on which nodes, found from either side.
+//! The node of each pod, and the pods of each node.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,26 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kube::name::{NodeName, PodName, PodTag};
 
-/// A pod, wherever it is.
+/// A pod of a cluster.
 type Key = (KubeClusterId, PodName);
 
 /// Pods and their nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placements {
+    /// The node of each pod.
     nodes: BTreeMap<Key, NodeName>,
-    /// The same pods, by their nodes.
+    /// The same pods, by node.
     pods: BTreeMap<(KubeClusterId, NodeName), BTreeSet<PodName>>,
 }
 
 impl Placements {
-    /// A pod runs on a node, and on no other.
+    /// Puts a pod on a node, and takes it off the one where it was.
     pub(super) fn insert(&mut self, key: Key, node: NodeName) {
         self.remove(&key);
         self.nodes.insert(key, node);
         self.pods.entry((key.0, node)).or_default().insert(key.1);
     }
 
-    /// Forgets a pod: where it ran.
+    /// Removes a pod, and returns its node.
     pub(super) fn remove(&mut self, key: &Key) -> Option<NodeName> {
         let node = self.nodes.remove(key)?;
         if let Entry::Occupied(mut there) = self.pods.entry((key.0, node)) {
@@ -37,7 +38,7 @@ impl Placements {
         Some(node)
     }
 
-    /// Forgets all pods of a node: which they were.
+    /// Removes all pods of a node, and returns them.
     pub(super) fn remove_on(&mut self, cluster: KubeClusterId, node: NodeName) -> BTreeSet<PodName> {
         let pods = self.pods.remove(&(cluster, node)).unwrap_or_default();
         for pod in &pods {
@@ -46,7 +47,7 @@ impl Placements {
         pods
     }
 
-    /// Where a pod runs.
+    /// The node of a pod.
     pub(super) fn get(&self, key: &Key) -> Option<NodeName> {
         self.nodes.get(key).copied()
     }

@@ -19,6 +19,7 @@ use crate::scenario::{ActiveFault, FaultTarget, Hit, Scenario, text};
 pub(super) struct Work {
     /// What operators asked for, in order.
     tasks: Vec<(KubeClusterId, Task)>,
+    /// Where pods run that have not been deleted.
     nodes: Placements,
     /// Since when the eviction of a pod has been refused for its budget.
     refused: BTreeMap<(KubeClusterId, PodName), Time>,

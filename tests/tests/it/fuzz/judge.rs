@@ -368,7 +368,7 @@ impl Watch {
                 return Ok(());
             }
             // The voters who knew of the last change have lost their disks or have left: the others still count those who left as voters.
-            // A learner that knows of it campaigns for nobody.
+            // A learner that knows of it does not campaign.
             [] if here.iter().filter(|member| self.voters.has(member.member)).all(|member| member.committed < self.changed) => {
                 self.seen.races = 1;
                 return Ok(());
