@@ -186,7 +186,7 @@ impl Client {
                 self.start(token, Some(Place::Fair(seated)), ctx);
             }
             Decision::Rejected(retry_after) => self.reject(token, retry_after, ctx),
-            Decision::Lost => self.finish(token, RequestResult::Failed, ctx),
+            Decision::Lost => self.finish(token, RequestResult::Lost, ctx),
         }
     }
 

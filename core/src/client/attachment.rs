@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::client::in_flight::Seats;
+use crate::client::record::RequestResult;
 use crate::client::{Client, ClientCtx};
 use crate::etcd::service::RequestKind;
 use crate::ids::ZoneId;
@@ -67,6 +68,13 @@ impl Client {
         self.drawn += 1;
         let drawn = self.connection_draws.draw(self.drawn).below(members.len() as u64);
         Some(members[drawn as usize])
+    }
+
+    /// The process of its server is gone: nobody waits any more for what it has asked of members.
+    pub fn server_gone(&mut self, ctx: &mut ClientCtx<'_>) {
+        for token in self.requests.sent().collect::<Vec<_>>() {
+            self.finish(token, RequestResult::Lost, ctx);
+        }
     }
 
     /// The server it is a part of is another, is elsewhere, or shares with more or fewer; or (`None`) none serves in its place.

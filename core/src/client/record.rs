@@ -94,6 +94,8 @@ pub enum RequestResult {
     TooManyRequests,
     /// Turned away by an API server that works on as many as it may (429): it never reached etcd.
     Rejected,
+    /// The process of its API server has ended first: that tells nothing of etcd.
+    Lost,
 }
 
 impl From<Answer> for RequestResult {

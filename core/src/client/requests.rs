@@ -106,12 +106,17 @@ impl Requests {
 
     /// The requests that are at a member.
     pub fn at(&self, member: u8) -> Vec<Token> {
-        (0u32..)
-            .zip(&self.slots)
-            .filter(|(_, (_, place))| {
-                place.is_some_and(|request| request.member == member && matches!(request.stage, Stage::AtMember(_)))
-            })
-            .map(|(slot, (generation, _))| Token { slot, generation: *generation, client: self.client, member })
-            .collect()
+        self.sent().filter(|token| token.member == member).collect()
+    }
+
+    /// The requests that are at members.
+    pub fn sent(&self) -> impl Iterator<Item = Token> {
+        let open = (0u32..).zip(&self.slots).filter_map(|(slot, (generation, place))| Some((slot, *generation, place.as_ref()?)));
+        open.filter(|(.., request)| matches!(request.stage, Stage::AtMember(_))).map(|(slot, generation, request)| Token {
+            slot,
+            generation,
+            client: self.client,
+            member: request.member,
+        })
     }
 }

@@ -302,7 +302,7 @@ impl Observer for Availability {
             }
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
             Record::Client(ClientRecord::Request { client, from, op, member, latency, waited, expected, result }) => {
-                let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected);
+                let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected | RequestResult::Lost);
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
                 let (dark, cut_off) = self.isolated.at(*from, of.node, at - *latency, at);

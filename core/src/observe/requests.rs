@@ -139,7 +139,7 @@ fn count(counts: &mut RequestCounts, result: RequestResult) {
     *match result {
         RequestResult::Ok => &mut counts.ok,
         RequestResult::TimedOut => &mut counts.timed_out,
-        RequestResult::Failed => &mut counts.failed,
+        RequestResult::Failed | RequestResult::Lost => &mut counts.failed,
         RequestResult::TooLarge => &mut counts.too_large,
         RequestResult::NoSpace => &mut counts.no_space,
         RequestResult::TooManyRequests => &mut counts.too_many_requests,

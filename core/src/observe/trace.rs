@@ -236,6 +236,7 @@ impl Writer<'_> {
                     RequestResult::Rejected => 4,
                     RequestResult::NoSpace => 5,
                     RequestResult::TooManyRequests => 6,
+                    RequestResult::Lost => 7,
                 });
             }
             Record::Etcd(EtcdRecord::Availability { cluster, service, up }) => {
