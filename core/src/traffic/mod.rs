@@ -33,7 +33,7 @@ use crate::scenario::Scenario;
 use crate::scenario::kube::Role;
 use crate::scenario::kube::usage::{Caller, Each, Objects, Requests, WATCHER};
 use legs::Point;
-use plan::{Amount, CallerGroup, OneByOne, Plan, Rate};
+use plan::{Amount, Asked, CallerGroup, OneByOne, Plan, Rate};
 use routes::Found;
 use situation::{Present, Situation};
 
@@ -94,7 +94,9 @@ type Flow = Vec<(Key, Rate)>;
 #[derive(Clone, Copy, Debug)]
 struct Total {
     key: Key,
-    /// Until the last change.
+    /// When its rate last changed.
+    since: Time,
+    /// Until then.
     amount: Amount,
     /// Since then.
     rate: Rate,
@@ -125,12 +127,17 @@ struct ClusterFlows {
     since: Time,
     /// In order of their keys.
     totals: Vec<Total>,
-    /// Their sums by zone pair: until the last change, and since then.
-    pairs: BTreeMap<(ZoneId, ZoneId), (Amount, Rate)>,
-    /// Sum of what passes the load balancer in both directions: until the last change, and since then.
-    balanced: (Amount, Rate),
     /// What got into etcd-main until then, and what does since.
     written: (Amount, Rate),
+}
+
+/// Sums over all clusters: until the last change, and since then.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    since: Time,
+    pairs: BTreeMap<(ZoneId, ZoneId), (Amount, Rate)>,
+    /// What passes load balancers in both directions.
+    balanced: (Amount, Rate),
 }
 
 /// The traffic of all control planes that are in use, and what others write to their etcd.
@@ -138,6 +145,8 @@ struct ClusterFlows {
 pub struct Traffic {
     /// Shared with clones as long as neither changes them.
     clusters: BTreeMap<KubeClusterId, Arc<ClusterFlows>>,
+    sums: Sums,
+    asked: Asked,
     of_cluster: BTreeMap<EtcdId, KubeClusterId>,
     /// Of which cluster the pods of a component are callers.
     of_component: BTreeMap<(KubeClusterId, WorkloadId), KubeClusterId>,
@@ -178,22 +187,9 @@ impl Traffic {
                     }
                 }
             }
-            let (all, situation, since, totals, pairs, balanced, written) = Default::default();
+            let (all, situation, since, totals, written) = Default::default();
             let (plans, shoot) = (own, shoot.map(|(k, _)| k));
-            let own = ClusterFlows {
-                plans,
-                counted,
-                shoot,
-                events,
-                components,
-                all,
-                situation,
-                since,
-                totals,
-                pairs,
-                balanced,
-                written,
-            };
+            let own = ClusterFlows { plans, counted, shoot, events, components, all, situation, since, totals, written };
             traffic.clusters.insert(id, Arc::new(own));
             traffic.stale.insert(id);
         }
@@ -266,21 +262,22 @@ impl Traffic {
                 continue;
             }
             let cluster = Arc::make_mut(cluster);
-            let found = cluster.find(&situation);
+            let found = cluster.find(&situation, &mut self.asked);
             cluster.situation = Some(Box::new(situation));
             let etcd = [Some(ctx.scenario.kube.clusters[id].etcd), cluster.events];
             let rates = etcd.into_iter().zip(found.writes).filter_map(|(etcd, (rate, whole))| Some((etcd?, rate, whole)));
             written.extend(rates);
-            if !cluster.flows(&found) {
-                cluster.change(found, ctx.now);
-            }
+            cluster.change(found, ctx.now, &mut self.sums);
         }
         (stale, written)
     }
 
     /// Whether every cluster's traffic flows as it was last found: nothing has changed unnoticed.
     pub fn is_fresh(&self, ctx: &TrafficCtx<'_>) -> bool {
-        let flows = |id: KubeClusterId, cluster: &ClusterFlows| cluster.flows(&cluster.find(&Situation::of(id, cluster, ctx)));
+        let mut asked = Asked::default();
+        let mut flows = |id: KubeClusterId, cluster: &ClusterFlows| {
+            cluster.flows(&cluster.find(&Situation::of(id, cluster, ctx), &mut asked))
+        };
         self.clusters.iter().all(|(id, cluster)| self.stale.contains(id) || flows(*id, cluster))
     }
 
@@ -291,20 +288,13 @@ impl Traffic {
 
     /// The same of all that goes from one zone to another, in order.
     pub fn pairs(&self, now: Time) -> BTreeMap<(ZoneId, ZoneId), Amount> {
-        let mut pairs: BTreeMap<_, Amount> = BTreeMap::new();
-        for cluster in self.clusters.values() {
-            for (zones, sum) in &cluster.pairs {
-                pairs.entry(*zones).or_default().add(cluster.until(now, *sum));
-            }
-        }
-        pairs
+        let Sums { since, pairs, .. } = &self.sums;
+        pairs.iter().map(|(zones, sum)| (*zones, until(now, *since, *sum))).collect()
     }
 
     /// What has passed load balancers in both directions.
     pub fn balanced(&self, now: Time) -> Amount {
-        let mut balanced = Amount::default();
-        self.clusters.values().for_each(|cluster| balanced.add(cluster.until(now, cluster.balanced)));
-        balanced
+        until(now, self.sums.since, self.sums.balanced)
     }
 
     /// What has got into the etcd-main of each cluster that is in use: bytes of keys and values, at the rate of its plan.
@@ -333,7 +323,7 @@ impl ClusterFlows {
     }
 
     /// What flows in a situation, as it is planned.
-    fn plan(&self, situation: &Situation) -> &Plan {
+    fn plan(&self, situation: &Situation) -> &Arc<Plan> {
         let one_by_one = match (self.all, situation.main.is_silent) {
             (true, _) => OneByOne::Nothing,
             (false, true) => OneByOne::Sample,
@@ -344,23 +334,16 @@ impl ClusterFlows {
 
     /// What has flowed until now.
     fn totals(&self, now: Time) -> impl Iterator<Item = (Key, Amount, f64)> {
-        let ns = now.since(self.since).as_nanos();
-        self.totals.iter().map(move |total| (total.key, total.after(ns), total.most))
+        self.totals.iter().map(move |total| (total.key, total.until(now), total.most))
     }
 
     fn written(&self, now: Time) -> Amount {
-        self.until(now, self.written)
-    }
-
-    /// What flowed until the last change and has flowed since then.
-    fn until(&self, now: Time, (mut amount, rate): (Amount, Rate)) -> Amount {
-        amount.add(rate.over(now.since(self.since).as_nanos()));
-        amount
+        until(now, self.since, self.written)
     }
 
     /// What flows in a situation.
-    fn find(&self, situation: &Situation) -> Found {
-        routes::find(self.plan(situation), self.counted, situation)
+    fn find(&self, situation: &Situation, asked: &mut Asked) -> Found {
+        routes::find(self.plan(situation), self.counted, situation, asked)
     }
 
     /// Whether that is what flows now.
@@ -369,44 +352,67 @@ impl ClusterFlows {
         self.written.1 == found.written && now.map(|total| (total.key, total.rate)).eq(found.flow.iter().copied())
     }
 
-    /// From now on something else flows.
-    fn change(&mut self, Found { flow, written, .. }: Found, now: Time) {
-        let ns = now.since(self.since).as_nanos();
+    /// From now on this flows.
+    fn change(&mut self, Found { flow, written, .. }: Found, now: Time, sums: &mut Sums) {
         self.written = (self.written(now), written);
         self.since = now;
+        sums.advance(now);
         let mut flow = flow.into_iter().peekable();
         let mut new = Vec::new();
         for total in &mut self.totals {
             let rank = total.key.rank();
             new.extend(std::iter::from_fn(|| flow.next_if(|(key, _)| key.rank() < rank)));
-            total.amount = total.after(ns);
-            total.rate = flow.next_if(|(key, _)| *key == total.key).map_or_else(Rate::default, |(_, rate)| rate);
-            total.most = total.most.max(total.rate.most_wire_bytes_per_s());
+            let rate = flow.next_if(|(key, _)| *key == total.key).map_or_else(Rate::default, |(_, rate)| rate);
+            if rate != total.rate {
+                sums.change(total.key, total.rate, rate);
+                total.change(rate, now);
+            }
         }
-        let total = |(key, rate): (Key, Rate)| Total { key, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() };
+        new.extend(flow);
         let known = self.totals.len();
-        self.totals.extend(new.into_iter().chain(flow).map(total));
+        for (key, rate) in new {
+            sums.change(key, Rate::default(), rate);
+            self.totals.push(Total { key, since: now, amount: Amount::default(), rate, most: rate.most_wire_bytes_per_s() });
+        }
         if self.totals.len() > known {
             self.totals.sort_by_cached_key(|total| total.key.rank());
-        }
-        self.pairs.clear();
-        self.balanced = Default::default();
-        for total in &self.totals {
-            let pair = self.pairs.entry(total.key.zones).or_default();
-            let is_balanced = total.key.from.is_outside() || total.key.to.is_outside();
-            for (amount, rate) in std::iter::once(pair).chain(is_balanced.then_some(&mut self.balanced)) {
-                amount.add(total.amount);
-                rate.add(total.rate);
-            }
         }
     }
 }
 
+impl Sums {
+    fn advance(&mut self, now: Time) {
+        let ns = now.since(std::mem::replace(&mut self.since, now)).as_nanos();
+        if ns > 0 {
+            self.pairs.values_mut().chain([&mut self.balanced]).for_each(|(amount, rate)| amount.add(rate.over(ns)));
+        }
+    }
+
+    /// From now on so much flows instead.
+    fn change(&mut self, key: Key, before: Rate, after: Rate) {
+        let is_balanced = key.from.is_outside() || key.to.is_outside();
+        let pair = self.pairs.entry(key.zones).or_default();
+        for (_, rate) in std::iter::once(pair).chain(is_balanced.then_some(&mut self.balanced)) {
+            rate.replace(before, after);
+        }
+    }
+}
+
+/// What flowed until the last change and has flowed since then.
+fn until(now: Time, since: Time, (mut amount, rate): (Amount, Rate)) -> Amount {
+    amount.add(rate.over(now.since(since).as_nanos()));
+    amount
+}
+
 impl Total {
-    fn after(&self, ns: u64) -> Amount {
-        let mut amount = self.amount;
-        amount.add(self.rate.over(ns));
-        amount
+    fn until(&self, now: Time) -> Amount {
+        until(now, self.since, (self.amount, self.rate))
+    }
+
+    /// From now on it has another rate.
+    fn change(&mut self, rate: Rate, now: Time) {
+        self.amount = self.until(now);
+        (self.since, self.rate, self.most) = (now, rate, self.most.max(rate.most_wire_bytes_per_s()));
     }
 }
 

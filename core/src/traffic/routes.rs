@@ -9,12 +9,16 @@
 //!   the one watch does that is simulated where requests are). Its connections to etcd-events are not followed:
 //!   it asks each member that answers equally often.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use crate::etcd::database::Growth;
 use crate::etcd::write_rate::WriteRate;
 use crate::network::ledger::Class;
 use crate::scenario::kube::usage::{Caller, Each, Objects, WATCHER};
 use crate::traffic::legs::Part;
-use crate::traffic::plan::{EtcdCalls, Plan, Rate, Stream};
+use crate::traffic::plan::{Asked, EtcdCalls, Plan, Rate, Stream};
 use crate::traffic::situation::{Callers, End, Etcd, Server, Situation};
 use crate::traffic::{Flow, Key};
 
@@ -31,12 +35,12 @@ pub(super) struct Found {
 const USUAL: usize = 256;
 
 /// Finds it. `counted`: what flows is counted; otherwise it only writes to etcd.
-pub(super) fn find(plan: &Plan, counted: bool, now: &Situation) -> Found {
+pub(super) fn find(plan: &Arc<Plan>, counted: bool, now: &Situation, asked: &mut Asked) -> Found {
     let Situation { main, linked, there, .. } = now;
     let serving: Vec<&Server> = now.serving().collect();
     let mut found = Finder { flow: Flow::with_capacity(USUAL) };
     let times: Vec<usize> = plan.groups.iter().map(|group| there.times(&group.by, group.each)).collect();
-    let asks = plan.asks(&times);
+    let asks = asked.of(plan, &times);
     let mut events_open = false;
     for (objects, writes, asked) in &asks.etcd {
         match objects {
@@ -74,7 +78,7 @@ pub(super) fn find(plan: &Plan, counted: bool, now: &Situation) -> Found {
     for watched in asks.watched.iter().filter(|_| writing > 0) {
         for server in linked {
             if let Some(member) = server.watches {
-                found.add(watched, (main.members[member as usize].end, server.end), 1);
+                found.add(watched, (main.members[member as usize].end, server.end));
             }
         }
     }
@@ -107,17 +111,14 @@ struct Finder {
 }
 
 impl Finder {
-    /// An equal part, of so many, of what goes one way, and of the ACKs that come back.
-    fn add(&mut self, stream: &Stream, (from, to): (End, End), parts: usize) {
-        let mut one_way = |(from, to): (End, End), rate: Rate| {
-            if rate.is_zero() {
-                return;
+    /// What goes one way, and the ACKs that come back.
+    fn add(&mut self, stream: &Stream, (from, to): (End, End)) {
+        for ((from, to), rate) in [((from, to), stream.there), ((to, from), stream.back)] {
+            if !rate.is_zero() {
+                let key = Key { from: from.0, to: to.0, zones: (from.1, to.1), class: stream.class };
+                self.flow.push((key, rate));
             }
-            let key = Key { from: from.0, to: to.0, zones: (from.1, to.1), class: stream.class };
-            self.flow.push((key, rate.part(parts)));
-        };
-        one_way((from, to), stream.there);
-        one_way((to, from), stream.back);
+        }
     }
 
     /// The sum of what was added under each key.
@@ -146,28 +147,24 @@ impl Finder {
                 // Each entry is proposed and sent as it comes.
                 continue;
             }
-            let is_with_others = [stream.from, stream.to].contains(&Part::Other);
-            for other in if is_with_others { &others[..] } else { std::slice::from_ref(&target) } {
-                let member = |part| match part {
-                    Part::Caller | Part::Server => None,
-                    Part::Target => Some(target),
-                    Part::Leader => Some(leader),
-                    Part::Other => Some(*other),
-                };
-                match [stream.from, stream.to].map(member) {
-                    // What members send each other is the sum over all servers.
-                    [Some(from), Some(to)] => {
-                        let shares = askers.iter().map(|asker| stream.times(asker.own).part(asker.parts));
-                        if let Some(all) = shares.reduce(Stream::and) {
-                            self.add(&all, (from, to), 1);
-                        }
-                    }
-                    [from, to] => {
-                        for asker in askers {
-                            let ends = (from.unwrap_or(asker.end), to.unwrap_or(asker.end));
-                            self.add(&stream.times(asker.own), ends, asker.parts);
-                        }
-                    }
+            let ends = [stream.from, stream.to];
+            let shares = askers.iter().map(|asker| (asker.end, stream.times(asker.own).part(asker.parts)));
+            let is_between_members = !ends.iter().any(|part| matches!(part, Part::Caller | Part::Server));
+            let shares: SmallVec<[(End, Stream); 4]> = if is_between_members {
+                // What members send each other is the sum over all servers.
+                shares.reduce(|(end, all), (_, more)| (end, all.and(more))).into_iter().collect()
+            } else {
+                shares.collect()
+            };
+            for other in if ends.contains(&Part::Other) { &others[..] } else { std::slice::from_ref(&target) } {
+                for (server, share) in &shares {
+                    let [from, to] = ends.map(|part| match part {
+                        Part::Caller | Part::Server => *server,
+                        Part::Target => target,
+                        Part::Leader => leader,
+                        Part::Other => *other,
+                    });
+                    self.add(share, (from, to));
                 }
             }
         }
@@ -175,14 +172,18 @@ impl Finder {
 
     /// What callers and servers send each other, so many times over: each caller and each server that it asks alike.
     fn exchange(&mut self, streams: &[Stream], times: usize, callers: &[Callers], servers: &[&Server]) {
-        let asks = |callers: &Callers, server: &Server| callers.server.is_none_or(|host| host == server.host);
-        let pairs = servers.iter().flat_map(|server| callers.iter().map(move |callers| (*server, *callers)));
-        let pairs: Vec<(&Server, Callers)> = pairs.filter(|(server, callers)| asks(callers, server)).collect();
-        let parts = pairs.iter().map(|(_, callers)| callers.count).sum();
-        for stream in streams.iter().map(|stream| stream.times(times)) {
-            for (server, Callers { end, count, .. }) in &pairs {
-                let at = |part: Part| if part == Part::Caller { *end } else { server.end };
-                self.add(&stream.times(*count), (at(stream.from), at(stream.to)), parts);
+        let asked = |callers: &Callers| {
+            let host = callers.server;
+            servers.iter().filter(move |server| host.is_none_or(|host| host == server.host))
+        };
+        let parts = callers.iter().map(|callers| callers.count * asked(callers).count()).sum();
+        for stream in streams {
+            for callers in callers.iter().filter(|callers| asked(callers).next().is_some()) {
+                let share = stream.times(times * callers.count).part(parts);
+                for server in asked(callers) {
+                    let at = |part: Part| if part == Part::Caller { callers.end } else { server.end };
+                    self.add(&share, (at(stream.from), at(stream.to)));
+                }
             }
         }
     }
