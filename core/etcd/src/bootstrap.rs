@@ -8,6 +8,7 @@ use crate::availability::Services;
 use crate::backend::Backend;
 use crate::backlog;
 use crate::cluster::EtcdCluster;
+use crate::codec::upkeep;
 use crate::cost::Cores;
 use crate::ctx::{EtcdCtx, EtcdOutbox};
 use crate::database::Database;
@@ -111,6 +112,7 @@ impl EtcdCluster {
             of_pod: spec.members.iter().map(|member| first_of_name(spec, &member.name)).collect(),
             in_step: vec![(0, 0); n * n],
             upkeep_since: vec![Time::ZERO; n * n],
+            kept_alive: upkeep::wire_per_20s(scenario.network.tls, scenario.network.certificate_bytes),
             in_flight: Vec::new(),
             free_slots: Vec::new(),
             flying: 0,

@@ -30,6 +30,7 @@ use zonefall_kernel::time::{Duration, Time};
 use zonefall_network::ledger::Ledger;
 use zonefall_network::meter::Meter;
 use zonefall_network::stream::Stream;
+use zonefall_network::wire::Burst;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::EtcdId;
 
@@ -67,6 +68,8 @@ pub struct EtcdCluster {
     pub(super) in_step: Vec<(u64, u64)>,
     /// When each connected stream's upkeep was last counted.
     pub(super) upkeep_since: Vec<Time>,
+    /// What keeps one direction alive in 20 s, on the wire.
+    pub(super) kept_alive: Burst,
     pub(super) in_flight: Vec<InFlight>,
     pub(super) free_slots: Vec<u32>,
     /// Messages whose delivery is queued.

@@ -4,7 +4,6 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::peer::Before;
 use crate::record::EtcdRecord;
-use crate::transport::kept_alive;
 use zonefall_kernel::time::Time;
 use zonefall_network::meter::Meter;
 use zonefall_network::{HostId, Network};
@@ -43,7 +42,7 @@ impl EtcdCluster {
     /// What a member has exchanged with the others counts for the zone it is about to leave.
     fn close_meters(&mut self, index: u8, ctx: &EtcdCtx<'_>) {
         for stream in self.streams_of(index) {
-            self.count_upkeep(stream, ctx.now, ctx.net);
+            self.count_upkeep(stream, ctx.now);
             let meter = std::mem::take(&mut self.meters[stream]);
             if meter.wire.bytes > 0 {
                 self.before.push(Before { stream, zones: self.zones(stream, ctx.net), meter });
@@ -58,13 +57,12 @@ impl EtcdCluster {
 
     /// Bytes between every two members as of `now`, and between which zones.
     pub fn links(&self, now: Time, net: &Network) -> impl Iterator<Item = (MemberId, MemberId, (ZoneId, ZoneId), Meter)> {
-        let before = self.before.iter().map(|before| (before.stream, before.zones, before.meter));
-        let kept = kept_alive(net);
-        let metered = move |stream| (stream, self.zones(stream, net), self.metered(stream, now, net, kept));
-        let now = (0..self.meters.len()).map(metered);
-        before.chain(now).map(|(stream, zones, meter)| {
-            let (from, to) = self.ends(stream);
-            (self.members[from as usize].id, self.members[to as usize].id, zones, meter)
-        })
+        let before = self.before.iter().map(|before| (self.ends(before.stream), before.zones, before.meter));
+        let members = 0..self.members.len() as u8;
+        let streams = members.clone().flat_map(move |from| members.clone().map(move |to| (from, to)));
+        let zone = |member: u8| net.zone(self.host(member));
+        let now = streams.zip(self.metered(now, net)).map(move |((from, to), meter)| ((from, to), (zone(from), zone(to)), meter));
+        let id = |member: u8| self.members[usize::from(member)].id;
+        before.chain(now).map(move |((from, to), zones, meter)| (id(from), id(to), zones, meter))
     }
 }

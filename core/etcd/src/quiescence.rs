@@ -196,23 +196,21 @@ impl EtcdCluster {
         HeartbeatRound { streams, messages: [heartbeat, answer], writes, bursts }
     }
 
-    /// What the beats of a group at rest have brought a stream until now (that of this moment included), but which is not counted yet.
-    pub(super) fn quiescent_volume(&self, index: usize, now: Time, net: &Network) -> Option<Volume> {
-        let Quiescence { since, leader, followers } = self.quiescence?;
-        let (from, to) = self.ends(index);
-        let (follower, way) = if from == leader { (to, 0) } else { (from, 1) };
-        if !followers.contains(follower) || (way == 1 && to != leader) {
-            return None;
-        }
-        let round = self.quiescent_heartbeat(leader, follower, net);
-        let period = self.options.heartbeat_interval;
-        let last = now.since(since).as_nanos() / period.as_nanos();
-        let (stream, path) = (&self.streams[round.streams[0]], net.path(self.host(leader), self.host(follower)));
-        // A draw is needed only where the last heartbeat may still be under way.
-        let sent = since + period * last + self.options.rpc_overhead;
-        let has_arrived = stream::bound(path, round.bursts[0]).is_some_and(|longest| sent + longest <= now)
-            || sent + stream.delay_of(stream.sent() + last, path, round.bursts[0]) <= now;
-        Some(round.carried(way, [last + 1, last + u64::from(has_arrived)]))
+    /// What the beats of a group at rest have brought its streams until now (that of this moment included), but which is not counted yet.
+    pub(super) fn quiescent_volumes(&self, now: Time, net: &Network) -> impl Iterator<Item = (usize, Volume)> {
+        let nobody = Quiescence { since: now, leader: 0, followers: Members::EMPTY };
+        let Quiescence { since, leader, followers } = self.quiescence.unwrap_or(nobody);
+        followers.iter().flat_map(move |follower| {
+            let round = self.quiescent_heartbeat(leader, follower, net);
+            let period = self.options.heartbeat_interval;
+            let last = now.since(since).as_nanos() / period.as_nanos();
+            let (stream, path) = (&self.streams[round.streams[0]], net.path(self.host(leader), self.host(follower)));
+            // A draw is needed only where the last heartbeat may still be under way.
+            let sent = since + period * last + self.options.rpc_overhead;
+            let has_arrived = stream::bound(path, round.bursts[0]).is_some_and(|longest| sent + longest <= now)
+                || sent + stream.delay_of(stream.sent() + last, path, round.bursts[0]) <= now;
+            [0, 1].map(|way| (round.streams[way], round.carried(way, [last + 1, last + u64::from(has_arrived)])))
+        })
     }
 
     /// Accounts for `count` beats from `since` on to one follower; how many answers the leader has.

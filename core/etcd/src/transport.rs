@@ -256,7 +256,7 @@ impl EtcdCluster {
         let tls = ctx.net.tls;
         let powered = ctx.net.is_powered(self.host(from));
         let paused = self.is_paused(from);
-        self.count_upkeep(index, ctx.now, ctx.net);
+        self.count_upkeep(index, ctx.now);
         let usual = ctx.net.typical(self.host(to), self.host(from));
         let stream = &mut self.streams[index];
         if !stream.reader_open && open_both {
@@ -307,7 +307,7 @@ impl EtcdCluster {
         } else if stream.gives_up().is_some_and(|at| at <= ctx.now) {
             self.lose(index, ctx);
         } else {
-            self.count_upkeep(index, ctx.now, ctx.net);
+            self.count_upkeep(index, ctx.now);
             self.streams[index].resume();
             for slot in std::mem::take(&mut self.held[index]) {
                 self.launch(index, slot, ctx);
@@ -326,7 +326,7 @@ impl EtcdCluster {
 
     /// Ends a connection at the reader's side and forgets what waited in it.
     pub(super) fn close_reader(&mut self, index: usize, ctx: &mut EtcdCtx<'_>) {
-        self.count_upkeep(index, ctx.now, ctx.net);
+        self.count_upkeep(index, ctx.now);
         let stream = &mut self.streams[index];
         stream.reader_open = false;
         stream.dialing_since = ctx.now;
@@ -365,7 +365,7 @@ impl EtcdCluster {
             self.streams[inward].timer.cancel();
             self.pipelines[inward] = Pipeline::default();
             let outward = self.stream_index(gone, other);
-            self.count_upkeep(outward, ctx.now, ctx.net);
+            self.count_upkeep(outward, ctx.now);
             self.streams[outward].writer_open = false;
             self.pipelines[outward] = Pipeline::default();
             if !self.streams[outward].reader_open {
@@ -401,51 +401,43 @@ impl EtcdCluster {
     }
 
     /// Counts what has kept a connected stream alive since it was last counted.
-    pub(super) fn count_upkeep(&mut self, index: usize, now: Time, net: &Network) {
+    pub(super) fn count_upkeep(&mut self, index: usize, now: Time) {
         let since = std::mem::replace(&mut self.upkeep_since[index], now);
         if !self.streams[index].is_alive() {
             return;
         }
-        let Volume { count, bytes, wire } = upkeep_of(now.since(since), kept_alive(net));
+        let Volume { count, bytes, wire } = upkeep_of(now.since(since), self.kept_alive);
         self.meters[index].add_evenly(bytes, wire);
         self.ledger.add(Class::Upkeep, count, bytes, wire);
     }
 
-    /// What a stream has carried until now, but which is not counted yet: its upkeep, and the heartbeats of a group at rest.
-    /// `kept`: see [`kept_alive`].
-    fn uncounted(&self, index: usize, now: Time, net: &Network, kept: Burst) -> impl Iterator<Item = (Class, Volume)> {
-        let upkeep = self.streams[index].is_alive().then(|| upkeep_of(now.since(self.upkeep_since[index]), kept));
-        let heartbeats = self.quiescent_volume(index, now, net);
-        upkeep.map(|volume| (Class::Upkeep, volume)).into_iter().chain(heartbeats.map(|volume| (Class::Heartbeat, volume)))
+    /// What streams have carried until now, but which is not counted yet: their upkeep, and the heartbeats of a group at rest.
+    fn uncounted(&self, now: Time, net: &Network) -> impl Iterator<Item = (usize, Class, Volume)> {
+        let alive = self.streams.iter().zip(&self.upkeep_since).enumerate().filter(|(_, (stream, _))| stream.is_alive());
+        let upkeep = alive.map(move |(index, (_, since))| (index, Class::Upkeep, upkeep_of(now.since(*since), self.kept_alive)));
+        upkeep.chain(self.quiescent_volumes(now, net).map(|(index, volume)| (index, Class::Heartbeat, volume)))
     }
 
-    /// The meter of a stream as of `now`.
-    pub(super) fn metered(&self, index: usize, now: Time, net: &Network, kept: Burst) -> Meter {
-        let mut meter = self.meters[index];
-        for (_, Volume { bytes, wire, .. }) in self.uncounted(index, now, net, kept) {
-            meter.add_evenly(bytes, wire);
+    /// The meters of all streams as of `now`.
+    pub(super) fn metered(&self, now: Time, net: &Network) -> Vec<Meter> {
+        let mut meters = self.meters.clone();
+        for (index, _, Volume { bytes, wire, .. }) in self.uncounted(now, net) {
+            meters[index].add_evenly(bytes, wire);
         }
-        meter
+        meters
     }
 
     /// What the members have sent each other as of `now`, by what it is.
     pub fn messages(&self, now: Time, net: &Network) -> Ledger {
         let mut ledger = self.ledger;
-        let kept = kept_alive(net);
-        let uncounted = (0..self.streams.len()).flat_map(|index| self.uncounted(index, now, net, kept));
-        for (class, Volume { count, bytes, wire }) in uncounted {
+        for (_, class, Volume { count, bytes, wire }) in self.uncounted(now, net) {
             ledger.add(class, count, bytes, wire);
         }
         ledger
     }
 }
 
-/// What keeps one direction alive in 20 s, on the wire.
-pub(super) fn kept_alive(net: &Network) -> Burst {
-    upkeep::wire_per_20s(net.tls, net.certificate_bytes)
-}
-
-/// What keeps one direction alive for some time. `wire`: see [`kept_alive`].
+/// What keeps one direction alive for some time. `wire`: see [`EtcdCluster::kept_alive`].
 fn upkeep_of(time: Duration, wire: Burst) -> Volume {
     const PERIOD: u64 = 20_000_000_000;
     let ns = time.as_nanos();
