@@ -34,7 +34,7 @@ pub fn unschedulable_pods(
     store: &Store,
 ) -> (Vec<Demand>, Assumed) {
     let mut assumed = Assumed::default();
-    for (group, count) in coming.iter_enumerated() {
+    for (group, count) in coming.iter_enumerated().filter(|(_, count)| **count > 0) {
         let node = next_node(group, spec, store);
         (0..*count).for_each(|_| add(&node, &mut assumed, store));
     }

@@ -137,9 +137,11 @@ impl ScaleDown {
             assumed = moved.map_or(assumed, |(after, _)| after);
         }
         self.verdicts.clear();
+        // The machine-controller-manager annotates the nodes for as long (`deployment_rolling.go`, `rolloutRolling`).
+        let rolling = ctx.spec.machine_deployments.keys().filter(|group| !store.machines.is_rolled_out(*group)).collect();
         let mut candidates = Vec::new();
         for (key, node) in store.nodes().filter(|(key, _)| is_kept(*key, store) && !deletions.contains(*key)) {
-            match ineligible(key, node, options, store, ctx) {
+            match ineligible(key, node, &rolling, options, store, ctx) {
                 Some(verdict) => drop(self.verdicts.insert(key, verdict)),
                 None => candidates.push(key),
             }
@@ -202,10 +204,12 @@ fn demands(key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) -> Vec<Demand> {
     staying.map(|pod| Demand::of(pod, store)).collect()
 }
 
-/// Why a node stays, whatever its pods are; `None`: little is requested of it, and it is well.
+/// Why a node stays, whatever its pods are; `None`: little is requested of it, and it is well. `rolling`: groups of which a roll-out is under
+/// way.
 fn ineligible(
     key: NodeKey,
     node: &Node,
+    rolling: &BTreeSet<MachineDeploymentId>,
     options: &ScaleDownOptions,
     store: &Store,
     ctx: &ClusterCtx<'_>,
@@ -214,8 +218,7 @@ fn ineligible(
     let group = machine.map(|machine| machine.name.deployment);
     if group.is_some_and(|group| ctx.spec.machine_deployments[group].scale_down_disabled) {
         Some(ScaleDownVerdict::Disabled)
-    } else if group.is_some_and(|group| !store.machines.is_rolled_out(group)) {
-        // The machine-controller-manager annotates the nodes for as long (`deployment_rolling.go`, `rolloutRolling`).
+    } else if group.is_some_and(|group| rolling.contains(&group)) {
         Some(ScaleDownVerdict::RollOut)
     } else if node.ready != Ready::True || machine.is_none_or(|machine| machine.phase != Phase::Running) {
         Some(ScaleDownVerdict::NotReady)

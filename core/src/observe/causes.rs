@@ -14,7 +14,6 @@
 mod balancers;
 mod compose;
 mod leader;
-mod placements;
 mod pod_end;
 mod recovery;
 mod servers;
@@ -78,7 +77,7 @@ pub struct Causes {
     /// What happened to API servers.
     servers: BTreeMap<KubeClusterId, VecDeque<(Time, Replica, ServerFact)>>,
     /// For how many resources each has no connection to etcd.
-    stalled: BTreeMap<(KubeClusterId, Replica), u16>,
+    stalled: BTreeMap<KubeClusterId, BTreeMap<Replica, u16>>,
     /// Servers that do not serve, or did not.
     away: Vec<Away>,
     unhealthy: Unhealthy,

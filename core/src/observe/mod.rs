@@ -34,6 +34,7 @@ mod histogram;
 pub mod kube;
 pub mod leaders;
 mod passive;
+mod placements;
 pub mod refused;
 pub mod repair;
 pub mod requests;

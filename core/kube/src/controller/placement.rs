@@ -71,6 +71,10 @@ pub fn place(demand: Demand, spec: &KubeClusterSpec, store: &Store, tie: &mut Dr
             demand.zone.is_some_and(|zone| nodes.all.iter().all(|(_, node)| node.labels.get(Symbol::ZONE) != Some(zone)));
         return Err((0..nodes.all.len()).filter_map(refusal).collect::<Reasons>().homeless(homeless));
     }
+    // Of one there is nothing to compare (`schedule_one.go`, `schedulePod`).
+    if let [only] = candidates[..] {
+        return Ok(nodes.all[only].0);
+    }
     let scores = score(demand, spec, store, &nodes, &company, &candidates);
     let most = scores.iter().max().expect("there are candidates");
     let best: Vec<usize> = candidates.iter().zip(&scores).filter(|(_, score)| *score == most).map(|(node, _)| *node).collect();
@@ -224,7 +228,7 @@ fn filter<'a, F: FnOnce() -> Vec<Placed<'a>>>(
     let near = LazyCell::new(move || affinity::filter(&pod(workload), company, &nodes.views));
     move |place: usize| {
         alone.refusal(nodes.all[place], nodes.assumed).or_else(|| {
-            if spread[place] != spread::Verdict::Success {
+            if !workload.spread.is_empty() && spread[place] != spread::Verdict::Success {
                 return Some(Reason::Spread.into());
             }
             let reason = match near(&nodes.views[place]) {

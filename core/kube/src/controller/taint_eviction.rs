@@ -9,7 +9,7 @@ use zonefall_scenario::Scenario;
 use crate::controller::daemon;
 use crate::ctx::ClusterCtx;
 use crate::record::{KubeRecord, PodFact};
-use crate::rule::taints::{Stay, stay};
+use crate::rule::taints::{Effect, Stay, stay};
 use crate::store::Store;
 use zonefall_kernel::time::Time;
 use zonefall_kernel::timer::{Generation, Timer};
@@ -27,6 +27,10 @@ impl Evictions {
     /// A node has other taints or a new pod. A pod whose time runs already keeps its time.
     fn follow_taints(&mut self, key: NodeKey, store: &Store, ctx: &ClusterCtx<'_>) {
         let Some(node) = store.get_node(key) else { return };
+        if node.taints.iter().all(|taint| taint.effect != Effect::NoExecute) {
+            node.pods.iter().for_each(|id| self.cancel(*id));
+            return;
+        }
         for id in &node.pods {
             let pod = store.pod(*id).expect("a node's pods are there");
             let workload = &ctx.spec.workloads[pod.name.workload];

@@ -152,13 +152,17 @@ pub fn score(
         let matching = pod.matching(constraint, nodes.len(), pods);
         let is_hostname = constraint.key == Symbol::HOSTNAME;
         let value = |node: usize| nodes[node].labels.get(constraint.key);
-        let mut domains: BTreeMap<Symbol, u64> = judged.iter().filter_map(|&node| Some((value(node)?, 0))).collect();
-        for (node, view) in nodes.iter().enumerate() {
-            if takes_part(view)
-                && pod.counts(constraint, view)
-                && let Some(count) = value(node).and_then(|domain| domains.get_mut(&domain))
-            {
-                *count += matching[node];
+        let mut domains: BTreeMap<Symbol, u64> = BTreeMap::new();
+        // By host name each node is a domain of its own.
+        if !is_hostname {
+            domains.extend(judged.iter().filter_map(|&node| Some((value(node)?, 0))));
+            for (node, view) in nodes.iter().enumerate() {
+                if takes_part(view)
+                    && pod.counts(constraint, view)
+                    && let Some(count) = value(node).and_then(|domain| domains.get_mut(&domain))
+                {
+                    *count += matching[node];
+                }
             }
         }
         let size = if is_hostname { judged.len() } else { domains.len() };

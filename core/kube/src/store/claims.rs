@@ -15,7 +15,8 @@ use zonefall_scenario::ids::{NodeKey, WorkloadId, ZoneId};
 impl Store {
     /// The claim of a pod, if it has one that is bound.
     pub fn claim(&self, name: PodName) -> Option<&Claim> {
-        self.claims.get(&name)
+        // Only pods of StatefulSets have one.
+        if matches!(name.tag, PodTag::Ordinal(_)) { self.claims.get(&name) } else { None }
     }
 
     /// The claim of a new pod, as far as it does not wait for the pod's node.

@@ -66,9 +66,10 @@ impl Causes {
     /// Takes note of what happened to an API server.
     pub(super) fn of_server(&mut self, at: Time, cluster: KubeClusterId, replica: Replica, fact: ServerFact) {
         self.servers.entry(cluster).or_default().push_back((at, replica, fact));
+        let stalled = self.stalled.entry(cluster).or_default();
         match fact {
-            ServerFact::Stalled(0) | ServerFact::Stops | ServerFact::Gone => drop(self.stalled.remove(&(cluster, replica))),
-            ServerFact::Stalled(count) => drop(self.stalled.insert((cluster, replica), count)),
+            ServerFact::Stalled(0) | ServerFact::Stops | ServerFact::Gone => drop(stalled.remove(&replica)),
+            ServerFact::Stalled(count) => drop(stalled.insert(replica, count)),
             _ => {}
         }
         let open = self.away.iter().position(|away| (away.cluster, away.server, away.to) == (cluster, replica, None));
@@ -114,8 +115,8 @@ impl Causes {
 
     /// From now on an API serves a part of its resources: what stalls matters, however long ago that began.
     pub(super) fn of_share(&mut self, at: Time, cluster: KubeClusterId) {
-        let stalled = self.stalled.iter().filter(|((of, _), _)| *of == cluster);
-        let facts = stalled.map(|((_, replica), count)| (at, *replica, ServerFact::Stalled(*count)));
+        let stalled = self.stalled.get(&cluster).into_iter().flatten();
+        let facts = stalled.map(|(replica, count)| (at, *replica, ServerFact::Stalled(*count)));
         self.servers.entry(cluster).or_default().extend(facts);
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::placements::Placements;
 use super::pod_end::{Ending, Leaving, PodEnd};
 use super::{Causes, Incident, Outage};
 use crate::ids::{EtcdId, FaultId, KubeClusterId, MemberId, NodeId};
@@ -12,6 +11,7 @@ use crate::kube::machine::Phase;
 use crate::kube::name::{MachineName, NodeName, PodName};
 use crate::kube::record::{KubeRecord, Loss, MachineFact, NodeFact, PodFact, Reason, Replica};
 use crate::kube::spec::{Role, Task};
+use crate::observe::placements::Placements;
 use crate::scenario::{ActiveFault, FaultTarget, Hit, Scenario, text};
 
 /// Work under way, and the pods of etcd that it may concern.

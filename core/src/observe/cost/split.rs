@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use crate::ids::{KubeClusterId, WorkloadId};
 use crate::kernel::time::Time;
-use crate::kube::name::{NodeName, PodName};
+use crate::kube::name::NodeName;
 use crate::kube::record::{KubeRecord, NodeFact, PodFact};
 use crate::kube::spec::{KubeClusterSpec, MachineDeployment, Resources};
+use crate::observe::placements::Placements;
 use crate::scenario::Scenario;
 use crate::scenario::prices::Shape;
 
@@ -20,15 +21,35 @@ use crate::scenario::prices::Shape;
 pub(super) struct Split {
     scenario: Arc<Scenario>,
     nodes: BTreeMap<(KubeClusterId, NodeName), NodePods>,
-    homes: BTreeMap<(KubeClusterId, PodName), NodeName>,
+    homes: Placements,
     used: BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>,
 }
 
 /// The pods of a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct NodePods {
     since: Time,
-    pods: BTreeMap<WorkloadId, u32>,
+    shape: Shape,
+    /// All of the node, in the unit of [`share`].
+    whole: u128,
+    pods: BTreeMap<WorkloadId, Used>,
+}
+
+/// The pods of a workload on a node.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    pods: u32,
+    /// The share of each.
+    share: u128,
+    /// Time of the machine while there are any, in nanoseconds.
+    ns: u128,
+}
+
+impl Used {
+    /// The share of all of them.
+    fn all(&self) -> u128 {
+        u128::from(self.pods) * self.share
+    }
 }
 
 impl Split {
@@ -40,11 +61,19 @@ impl Split {
     /// Takes note of a fact.
     pub(super) fn record(&mut self, at: Time, cluster: KubeClusterId, fact: &KubeRecord) {
         match *fact {
-            KubeRecord::Pod(pod, PodFact::Bound(node)) if deployment(self.spec(cluster), node).is_some() => {
+            KubeRecord::Pod(pod, PodFact::Bound(node)) => {
                 self.advance(at, cluster, node);
-                let room = self.nodes.entry((cluster, node)).or_default();
-                room.since = at;
-                *room.pods.entry(pod.workload).or_default() += 1;
+                let spec = &self.scenario.kube.clusters[cluster];
+                let Some(deployment) = deployment(spec, node) else { return };
+                let allocatable = &deployment.template.allocatable;
+                let room = self.nodes.entry((cluster, node)).or_insert_with(|| NodePods {
+                    since: at,
+                    shape: self.scenario.prices.shape(allocatable),
+                    whole: whole(allocatable),
+                    pods: BTreeMap::new(),
+                });
+                let share = || share(&spec.workloads[pod.workload].requests, allocatable);
+                room.pods.entry(pod.workload).or_insert_with(|| Used { pods: 0, share: share(), ns: 0 }).pods += 1;
                 self.homes.insert((cluster, pod), node);
             }
             KubeRecord::Pod(pod, PodFact::Removed) => {
@@ -52,51 +81,63 @@ impl Split {
                 self.advance(at, cluster, node);
                 // Of a node that is gone nothing is counted any more.
                 if let Some(room) = self.nodes.get_mut(&(cluster, node)) {
-                    let pods = room.pods.get_mut(&pod.workload).expect("it is bound there");
-                    *pods -= 1;
-                    room.pods.retain(|_, pods| *pods > 0);
+                    let used = room.pods.get_mut(&pod.workload).expect("it is bound there");
+                    used.pods -= 1;
+                    if used.pods == 0 {
+                        *self.used.entry((cluster, pod.workload, room.shape)).or_default() += used.ns;
+                        room.pods.remove(&pod.workload);
+                    }
                 }
             }
             // Its machine is there no more, or nothing that runs on it is anybody's.
             KubeRecord::Node(node, NodeFact::Removed) => {
                 self.advance(at, cluster, node);
-                self.nodes.remove(&(cluster, node));
-                self.homes.retain(|(own, _), home| (*own, *home) != (cluster, node));
+                if let Some(room) = self.nodes.remove(&(cluster, node)) {
+                    room.add_to(&mut self.used, cluster);
+                }
+                self.homes.remove_on(cluster, node);
             }
             _ => {}
         }
     }
 
-    fn spec(&self, cluster: KubeClusterId) -> &KubeClusterSpec {
-        &self.scenario.kube.clusters[cluster]
-    }
-
     /// Gives the time since the last change on a node to its pods.
     fn advance(&mut self, at: Time, cluster: KubeClusterId, node: NodeName) {
-        let Some(room) = self.nodes.get_mut(&(cluster, node)) else { return };
-        let ns = u128::from(at.since(std::mem::replace(&mut room.since, at)).as_nanos());
-        let spec = &self.scenario.kube.clusters[cluster];
-        let Some(deployment) = deployment(spec, node).filter(|_| ns > 0) else { return };
-        let shape = self.scenario.prices.shape(&deployment.template.allocatable);
-        let allocatable = &deployment.template.allocatable;
-        let weight = |(workload, pods): (&WorkloadId, &u32)| {
-            let requests = &spec.workloads[*workload].requests;
-            (*workload, u128::from(*pods) * share(requests, allocatable))
-        };
-        let weights: Vec<(WorkloadId, u128)> = room.pods.iter().map(weight).collect();
-        let all = weights.iter().map(|(_, weight)| *weight).sum::<u128>().max(whole(allocatable));
-        for (workload, weight) in weights {
-            *self.used.entry((cluster, workload, shape)).or_default() += ns * weight / all;
+        if let Some(room) = self.nodes.get_mut(&(cluster, node)) {
+            room.advance(at);
         }
     }
 
     /// The time of machines that workloads have used until `now`, in nanoseconds.
     pub(super) fn used(&self, now: Time) -> BTreeMap<(KubeClusterId, WorkloadId, Shape), u128> {
-        let mut all = self.clone();
-        for (cluster, node) in self.nodes.keys() {
-            all.advance(now, *cluster, *node);
+        let mut all = self.used.clone();
+        for ((cluster, _), room) in &self.nodes {
+            let mut room = room.clone();
+            room.advance(now);
+            room.add_to(&mut all, *cluster);
         }
-        all.used
+        all
+    }
+}
+
+impl NodePods {
+    /// Gives the time since the last change to its pods.
+    fn advance(&mut self, at: Time) {
+        let ns = u128::from(at.since(std::mem::replace(&mut self.since, at)).as_nanos());
+        if ns == 0 {
+            return;
+        }
+        let all = self.pods.values().map(Used::all).sum::<u128>().max(self.whole);
+        for used in self.pods.values_mut() {
+            used.ns += ns * used.all() / all;
+        }
+    }
+
+    /// Adds what its pods have used.
+    fn add_to(&self, used: &mut BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>, cluster: KubeClusterId) {
+        for (workload, own) in &self.pods {
+            *used.entry((cluster, *workload, self.shape)).or_default() += own.ns;
+        }
     }
 }
 
