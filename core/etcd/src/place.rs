@@ -4,8 +4,11 @@ use crate::cluster::EtcdCluster;
 use crate::ctx::EtcdCtx;
 use crate::peer::Before;
 use crate::record::EtcdRecord;
+use smallvec::SmallVec;
 use zonefall_kernel::time::Time;
+use zonefall_network::ledger::Volume;
 use zonefall_network::meter::Meter;
+use zonefall_network::wire::Burst;
 use zonefall_network::{HostId, Network};
 use zonefall_scenario::ids::{MemberId, ZoneId};
 
@@ -64,5 +67,20 @@ impl EtcdCluster {
         let now = streams.zip(self.metered(now, net)).map(move |((from, to), meter)| ((from, to), (zone(from), zone(to)), meter));
         let id = |member: u8| self.members[usize::from(member)].id;
         before.chain(now).map(move |((from, to), zones, meter)| (id(from), id(to), zones, meter))
+    }
+
+    /// The bytes that these links have carried, and what they were on the wire, one part after the other: faster, where there are many groups.
+    pub fn carried(&self, now: Time, net: &Network, mut add: impl FnMut((ZoneId, ZoneId), u64, Burst)) {
+        let zones = || self.members.iter().map(|member| net.zone(member.host));
+        let of_stream: SmallVec<[_; 9]> = zones().flat_map(|from| zones().map(move |to| (from, to))).collect();
+        for Before { zones, meter, .. } in &self.before {
+            add(*zones, meter.bytes, meter.wire);
+        }
+        for (zones, meter) in of_stream.iter().zip(&self.meters).filter(|(_, meter)| meter.wire.bytes > 0) {
+            add(*zones, meter.bytes, meter.wire);
+        }
+        for (stream, _, Volume { bytes, wire, .. }) in self.uncounted(now, net) {
+            add(of_stream[stream], bytes, wire);
+        }
     }
 }

@@ -412,9 +412,16 @@ impl EtcdCluster {
     }
 
     /// What streams have carried until now, but which is not counted yet: their upkeep, and the heartbeats of a group at rest.
-    fn uncounted(&self, now: Time, net: &Network) -> impl Iterator<Item = (usize, Class, Volume)> {
+    pub(super) fn uncounted(&self, now: Time, net: &Network) -> impl Iterator<Item = (usize, Class, Volume)> {
         let alive = self.streams.iter().zip(&self.upkeep_since).enumerate().filter(|(_, (stream, _))| stream.is_alive());
-        let upkeep = alive.map(move |(index, (_, since))| (index, Class::Upkeep, upkeep_of(now.since(*since), self.kept_alive)));
+        // Most were connected at one moment.
+        let mut last = (now, upkeep_of(Duration::ZERO, self.kept_alive));
+        let upkeep = alive.map(move |(index, (_, since))| {
+            if last.0 != *since {
+                last = (*since, upkeep_of(now.since(*since), self.kept_alive));
+            }
+            (index, Class::Upkeep, last.1)
+        });
         upkeep.chain(self.quiescent_volumes(now, net).map(|(index, volume)| (index, Class::Heartbeat, volume)))
     }
 

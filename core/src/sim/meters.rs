@@ -98,11 +98,13 @@ impl Simulation {
         // There are many links and few zones.
         let zones = self.scenario.zones.len();
         let mut metered = vec![PairTotals::default(); zones * zones];
-        self.metered().for_each(|(.., (from, to), meter)| {
+        let mut add = |(from, to): (ZoneId, ZoneId), bytes: u64, wire: Burst| {
             let pair = &mut metered[usize::from(from.0) * zones + usize::from(to.0)];
-            pair.bytes += meter.bytes;
-            pair.wire += meter.wire;
-        });
+            pair.bytes += bytes;
+            pair.wire += wire;
+        };
+        self.clusters.iter().for_each(|cluster| cluster.carried(self.now, &self.network, &mut add));
+        self.metered_clients().for_each(|(.., zones, meter)| add(zones, meter.bytes, meter.wire));
         for (place, more) in metered.into_iter().enumerate().filter(|(_, more)| more.wire.bytes > 0) {
             let pair = pairs.entry((ZoneId((place / zones) as u16), ZoneId((place % zones) as u16))).or_default();
             pair.bytes += more.bytes;
@@ -127,11 +129,15 @@ impl Simulation {
             let links = cluster.links(self.now, &self.network);
             links.map(|(from, to, zones, meter)| (Endpoint::Member(from), Endpoint::Member(to), zones, meter))
         });
-        let clients = self.counted_clients().flat_map(|client| {
+        members.chain(self.metered_clients())
+    }
+
+    /// What clients and members have sent each other.
+    fn metered_clients(&self) -> impl Iterator<Item = Metered> {
+        self.counted_clients().flat_map(|client| {
             let zone = |index| self.zone_of(MemberId { cluster: client.cluster(), index });
             client.meters(zone)
-        });
-        members.chain(clients)
+        })
     }
 
     /// Clients whose bytes are counted: not those of an API that is not in use.

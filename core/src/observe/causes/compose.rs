@@ -397,14 +397,11 @@ impl Causes {
             _ => None,
         });
         let begins = self.begins(outage);
-        incidents
-            .iter()
-            .filter(move |(at, _)| {
-                *at + BEFORE >= outage.from
-                    && outage.to.is_none_or(|to| *at <= to.max(begins))
-                    && replaced.is_none_or(|replaced| *at > replaced)
-            })
-            .copied()
+        let is_before = |at: Time| at + BEFORE < outage.from || replaced.is_some_and(|replaced| at <= replaced);
+        let is_there = |at: Time| outage.to.is_none_or(|to| at <= to.max(begins));
+        let first = incidents.partition_point(|(at, _)| is_before(*at));
+        let end = incidents.partition_point(|(at, _)| is_there(*at));
+        incidents.range(first..end.max(first)).copied()
     }
 
     /// What began, in the words of the cluster: a node cut off that carries one member takes that member along.
