@@ -81,6 +81,19 @@ impl EtcdCluster {
         }
     }
 
+    /// A member throws away who it was. Nobody takes what that one has posted (`IsIDRemoved`), and what was posted to it finds its process gone.
+    pub(super) fn drop_posts(&mut self, index: u8) {
+        for slot in 0..self.in_flight.len() as u32 {
+            let flight = &self.in_flight[slot as usize];
+            let (from, to) = self.ends(flight.stream.into());
+            if flight.message.is_some() && flight.epoch.is_none() && [from, to].contains(&index) {
+                self.flying -= 1;
+                self.land(slot);
+                self.in_flight[slot as usize].delivery = 0;
+            }
+        }
+    }
+
     /// The sender is told that nobody takes it.
     fn not_posted(&mut self, from: u8, to: u8) {
         if let Some(server) = self.members[from as usize].process.server_mut() {

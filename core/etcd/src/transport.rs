@@ -55,7 +55,7 @@ impl EtcdCluster {
     }
 
     /// A message is no longer under way.
-    fn land(&mut self, slot: u32) -> Message {
+    pub(super) fn land(&mut self, slot: u32) -> Message {
         self.free_slots.push(slot);
         self.in_flight[slot as usize].message.take().expect("delivered once")
     }
