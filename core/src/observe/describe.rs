@@ -143,7 +143,7 @@ pub fn describe(record: &Record, scenario: &Scenario) -> String {
                 RequestResult::NoSpace => "refused (database space exceeded)",
                 RequestResult::TooManyRequests => "refused (too many requests)",
                 RequestResult::Rejected => return format!("{client}: {op} rejected (429): too many requests in flight"),
-                RequestResult::Lost => return format!("{client}: {op} lost: its API server is gone"),
+                RequestResult::Lost => return format!("{client}: {op} lost: its API server has stopped"),
             };
             format!("{client}: {op} at {}: {result} after {took}", name(*member))
         }
