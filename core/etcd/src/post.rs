@@ -81,12 +81,12 @@ impl EtcdCluster {
         }
     }
 
-    /// A member throws away who it was. Nobody takes what that one has posted (`IsIDRemoved`), and what was posted to it finds its process gone.
+    /// A member throws away who it was: what that one has posted nobody takes (`IsIDRemoved`).
     pub(super) fn drop_posts(&mut self, index: u8) {
         for slot in 0..self.in_flight.len() as u32 {
             let flight = &self.in_flight[slot as usize];
-            let (from, to) = self.ends(flight.stream.into());
-            if flight.message.is_some() && flight.epoch.is_none() && [from, to].contains(&index) {
+            let (from, _) = self.ends(flight.stream.into());
+            if from == index && flight.epoch.is_none() && flight.message.is_some() {
                 self.flying -= 1;
                 self.land(slot);
                 self.in_flight[slot as usize].delivery = 0;
