@@ -94,7 +94,7 @@ pub enum RequestResult {
     TooManyRequests,
     /// Turned away by an API server that works on as many as it may (429): it never reached etcd.
     Rejected,
-    /// The process of its API server has ended first: that tells nothing of etcd.
+    /// The process of its API server has ended first: whether etcd would have answered in time is not known.
     Lost,
 }
 

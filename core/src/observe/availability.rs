@@ -302,7 +302,12 @@ impl Observer for Availability {
             }
             Record::Kube(_, KubeRecord::ApiServer(..)) => self.changed(at),
             Record::Client(ClientRecord::Request { client, from, op, member, latency, waited, expected, result }) => {
-                let known = !matches!(result, RequestResult::TooLarge | RequestResult::Rejected | RequestResult::Lost);
+                let known = match result {
+                    RequestResult::TooLarge | RequestResult::Rejected => false,
+                    // Whether it would have been answered in time: later than that it was late already.
+                    RequestResult::Lost => *latency - *waited > self.rules.deadline,
+                    _ => true,
+                };
                 let ok = *result == RequestResult::Ok;
                 let of = self.scenario.client(*client);
                 let (dark, cut_off) = self.isolated.at(*from, of.node, at - *latency, at);
@@ -319,6 +324,7 @@ impl Observer for Availability {
                 let as_expected = expects.unwrap_or(ok);
                 let tells = known && !dark && self.witnesses.tells((*client, of), request.from, as_expected && led);
                 let should_have_been = !dark && of.server.is_none() && expects == Some(true);
+                // Who asks an API gets no answer from a server that stops, either.
                 let counts = !dark && *result != RequestResult::TooLarge;
                 if let (Some(part), Some(time)) = (of.server, expected.filter(|_| counts)) {
                     let verb = if matches!(op, Op::Range { .. }) { Verb::Read } else { Verb::Write };

@@ -150,7 +150,9 @@ impl EtcdCluster {
         if member.state == MemberState::Removed {
             // With a new identity; here it has its old number again.
             member.state = MemberState::Future;
+            self.drop_posts(index);
         }
+        let member = &self.members[index as usize];
         let lost_its_data = !member.process.serves() && member.disk.content.is_none();
         let change = match member.state {
             MemberState::Future => MemberChange::Add(id),

@@ -22,7 +22,7 @@ pub(super) struct Split {
     scenario: Arc<Scenario>,
     nodes: BTreeMap<(KubeClusterId, NodeName), NodePods>,
     homes: Placements,
-    used: BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>,
+    used: UsedTime,
 }
 
 /// The pods of a node.
@@ -50,7 +50,16 @@ impl Used {
     fn all(&self) -> u128 {
         u128::from(self.pods) * self.share
     }
+
+    fn add_to(&self, used: &mut UsedTime, whose: (KubeClusterId, WorkloadId, Shape)) {
+        if self.ns > 0 {
+            *used.entry(whose).or_default() += self.ns;
+        }
+    }
 }
+
+/// Time of machines that workloads have used, in nanoseconds.
+type UsedTime = BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>;
 
 impl Split {
     pub(super) fn new(scenario: &Arc<Scenario>) -> Self {
@@ -84,7 +93,7 @@ impl Split {
                     let used = room.pods.get_mut(&pod.workload).expect("it is bound there");
                     used.pods -= 1;
                     if used.pods == 0 {
-                        *self.used.entry((cluster, pod.workload, room.shape)).or_default() += used.ns;
+                        used.add_to(&mut self.used, (cluster, pod.workload, room.shape));
                         room.pods.remove(&pod.workload);
                     }
                 }
@@ -109,7 +118,7 @@ impl Split {
     }
 
     /// The time of machines that workloads have used until `now`, in nanoseconds.
-    pub(super) fn used(&self, now: Time) -> BTreeMap<(KubeClusterId, WorkloadId, Shape), u128> {
+    pub(super) fn used(&self, now: Time) -> UsedTime {
         let mut all = self.used.clone();
         for ((cluster, _), room) in &self.nodes {
             let mut room = room.clone();
@@ -134,9 +143,9 @@ impl NodePods {
     }
 
     /// Adds what its pods have used.
-    fn add_to(&self, used: &mut BTreeMap<(KubeClusterId, WorkloadId, Shape), u128>, cluster: KubeClusterId) {
+    fn add_to(&self, used: &mut UsedTime, cluster: KubeClusterId) {
         for (workload, own) in &self.pods {
-            *used.entry((cluster, *workload, self.shape)).or_default() += own.ns;
+            own.add_to(used, (cluster, *workload, self.shape));
         }
     }
 }

@@ -81,20 +81,20 @@ fn requests_made_at_one_moment_share_the_time_until_the_next() {
 /// An API server asks the member of its connection; others may ask another. What ends with its process ends for no other reason.
 #[test]
 fn an_answer_of_a_follower_to_an_api_server_and_a_server_that_is_gone_say_nothing_of_etcd() {
-    let unavailable = |leader: u8, late: RequestResult| {
+    let unavailable = |leader: u8, (ms, late): (u64, RequestResult)| {
         let mut scenario = three_zones();
         let part = ApiServerClient { cluster: KubeClusterId(0), server: 0, requests: None, limit: None, while_disturbed: true };
         scenario.clients.push(Client { server: Some(part), ..client("a part of a server", Target::All) });
         let mut availability = Availability::new(&Arc::new(scenario));
         let elected = Record::Etcd(EtcdRecord::Elected { member: member(leader), term: 1 });
-        for (ms, record) in [(0, elected), asked(60_000, 65_000, late), asked(70_000, 70_100, RequestResult::Ok)] {
+        for (ms, record) in [(0, elected), asked(60_000, 60_000 + ms, late), asked(70_000, 70_100, RequestResult::Ok)] {
             availability.record(at(ms), &record);
         }
         availability.unavailable_s(CLUSTER, Service::Write, at(600_000))
     };
-    assert!((unavailable(0, RequestResult::Ok) - 5.0).abs() < 1e-9);
-    assert!(unavailable(1, RequestResult::Ok) < 1e-9);
-    assert!(unavailable(0, RequestResult::Lost) < 1e-9);
+    assert!((unavailable(0, (5_000, RequestResult::Ok)) - 5.0).abs() < 1e-9);
+    assert!(unavailable(1, (5_000, RequestResult::Ok)) < 1e-9);
+    assert!(unavailable(0, (900, RequestResult::Lost)) < 1e-9);
 }
 
 /// The leader may be too busy for those who ask it alone; those who ask any member are better witnesses of what that costs others.
