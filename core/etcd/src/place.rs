@@ -69,7 +69,7 @@ impl EtcdCluster {
         before.chain(now).map(move |((from, to), zones, meter)| (id(from), id(to), zones, meter))
     }
 
-    /// The bytes that these links have carried, and what they were on the wire, one part after the other. This is faster than [`Self::links`].
+    /// Adds up the bytes of all links by zone pair, and what they were on the wire. This is faster than [`Self::links`], which has peaks, too.
     pub fn carried(&self, now: Time, net: &Network, mut add: impl FnMut((ZoneId, ZoneId), u64, Burst)) {
         let zones = || self.members.iter().map(|member| net.zone(member.host));
         let of_stream: SmallVec<[_; 9]> = zones().flat_map(|from| zones().map(move |to| (from, to))).collect();

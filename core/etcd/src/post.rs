@@ -81,7 +81,7 @@ impl EtcdCluster {
         }
     }
 
-    /// A member throws away who it was: what that one has posted nobody takes (`IsIDRemoved`).
+    /// A member gets another identity: messages that it has posted under the old one are refused (`IsIDRemoved`).
     pub(super) fn drop_posts(&mut self, index: u8) {
         for slot in 0..self.in_flight.len() as u32 {
             let flight = &self.in_flight[slot as usize];

@@ -70,8 +70,8 @@ impl Client {
         Some(members[drawn as usize])
     }
 
-    /// The process of its server is gone: nobody waits any more for what it has asked of members.
-    pub fn server_gone(&mut self, ctx: &mut ClientCtx<'_>) {
+    /// The process of its API server has ended, and with it the requests that members have not answered.
+    pub fn server_stopped(&mut self, ctx: &mut ClientCtx<'_>) {
         for token in self.requests.sent().collect::<Vec<_>>() {
             self.finish(token, RequestResult::Lost, ctx);
         }

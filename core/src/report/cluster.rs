@@ -274,7 +274,7 @@ pub struct RequestCounts {
     pub ok: u64,
     /// No answer in time from any member tried.
     pub timed_out: u64,
-    /// Refused, or failed by every member tried; or the API server that had asked is gone.
+    /// Refused, or failed by every member tried; or the API server that sent the request stopped before the response.
     pub failed: u64,
     /// Larger than `max_request_bytes`.
     pub too_large: u64,

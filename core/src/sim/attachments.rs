@@ -45,11 +45,11 @@ impl Servers {
 }
 
 impl ServerClients {
-    /// Each server that runs keeps its number; a new one takes the lowest that is free. Returns the numbers of those that are gone.
+    /// Each server that runs keeps its number; a new one takes the lowest that is free. Returns the numbers of servers that have stopped.
     fn number(&mut self, running: &[Running<'_>]) -> Vec<u32> {
         let runs = |key: u32| running.iter().any(|server| server.key == key);
-        let is_gone = |number: &mut Option<u32>| number.take_if(|key| !runs(*key)).is_some();
-        let gone = (0..).zip(&mut self.numbers).filter_map(|(number, key)| is_gone(key).then_some(number)).collect();
+        let stopped = |number: &mut Option<u32>| number.take_if(|key| !runs(*key)).is_some();
+        let numbers = (0..).zip(&mut self.numbers).filter_map(|(number, key)| stopped(key).then_some(number)).collect();
         for server in running {
             if !self.numbers.contains(&Some(server.key))
                 && let Some(free) = self.numbers.iter_mut().find(|number| number.is_none())
@@ -57,7 +57,7 @@ impl ServerClients {
                 *free = Some(server.key);
             }
         }
-        gone
+        numbers
     }
 }
 
@@ -73,7 +73,7 @@ impl Simulation {
     pub(super) fn attach_clients(&mut self, cluster: KubeClusterId) {
         let Some(mut parts) = self.servers.of.remove(&cluster) else { return };
         let running: Vec<Running<'_>> = self.kube.cluster(cluster).api().servers().collect();
-        let gone = parts.number(&running);
+        let stopped = parts.number(&running);
         self.servers.in_flight.fair.retain(cluster, |key| running.iter().any(|server| server.key == key));
         let sent_to = running.iter().filter(|server| server.ready && server.asks());
         let servers: Vec<HostId> = sent_to.map(|server| server.host).collect();
@@ -104,9 +104,9 @@ impl Simulation {
             });
             attachments.push((*id, attachment));
         }
-        for (id, _) in parts.clients.iter().filter(|(_, part)| gone.contains(&part.server)) {
+        for (id, _) in parts.clients.iter().filter(|(_, part)| stopped.contains(&part.server)) {
             let (client, mut ctx) = self.client(*id);
-            client.server_gone(&mut ctx);
+            client.server_stopped(&mut ctx);
         }
         for (id, attachment) in attachments {
             let (client, mut ctx) = self.client(id);

@@ -80,7 +80,7 @@ fn requests_made_at_one_moment_share_the_time_until_the_next() {
 
 /// An API server asks the member of its connection; others may ask another. What ends with its process ends for no other reason.
 #[test]
-fn an_answer_of_a_follower_to_an_api_server_and_a_server_that_is_gone_say_nothing_of_etcd() {
+fn an_answer_of_a_follower_to_an_api_server_and_a_server_that_has_stopped_say_nothing_of_etcd() {
     let unavailable = |leader: u8, (ms, late): (u64, RequestResult)| {
         let mut scenario = three_zones();
         let part = ApiServerClient { cluster: KubeClusterId(0), server: 0, requests: None, limit: None, while_disturbed: true };
