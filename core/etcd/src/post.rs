@@ -81,12 +81,13 @@ impl EtcdCluster {
         }
     }
 
-    /// A member gets another identity: messages that it has posted under the old one are refused (`IsIDRemoved`).
+    /// A member gets another identity under its old number: what it has posted as who it was is refused (`IsIDRemoved`), and so is what was
+    /// posted to who it was (`EtcdServer.Process` compares the receiver since etcd 3.4.32 and 3.5.14: etcd-io/etcd#17078).
     pub(super) fn drop_posts(&mut self, index: u8) {
         for slot in 0..self.in_flight.len() as u32 {
             let flight = &self.in_flight[slot as usize];
-            let (from, _) = self.ends(flight.stream.into());
-            if from == index && flight.epoch.is_none() && flight.message.is_some() {
+            let (from, to) = self.ends(flight.stream.into());
+            if (from == index || to == index) && flight.epoch.is_none() && flight.message.is_some() {
                 self.flying -= 1;
                 self.land(slot);
                 self.in_flight[slot as usize].delivery = 0;

@@ -169,7 +169,6 @@ impl EtcdCluster {
         self.disturb(ctx);
         let id = self.members[index as usize].id;
         self.stop(index, StopReason::Replaced, ctx);
-        self.drop_posts(index);
         let member = &mut self.members[index as usize];
         member.displaced = false;
         if member.disk.content.take().is_some() && ctx.fx.raft_records {
