@@ -47,7 +47,7 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
         operation["etcd"] = json!("etcd");
     }
     let mut file = json!({
-        "name": format!("modes-{number}"),
+        "name": format!("{}-{number}", if passive { "pairs" } else { "modes" }),
         "seed": dice.below(1 << 32),
         "duration": ms(active),
         "topology": {

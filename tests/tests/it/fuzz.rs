@@ -32,17 +32,17 @@ fn case(number: u64) -> Case {
 }
 
 /// With `--deep` what fails is kept.
-fn keep(number: u64, case: &Case) {
+pub(crate) fn keep(kind: &str, name: &str, case: &Case) {
     if is_deep() {
         let text = serde_json::to_string_pretty(&case.file).expect("a file is JSON");
-        fs::write(folder("schedules").join(format!("{number}.json")), text).expect("regressions are kept");
+        fs::write(folder(kind).join(format!("{name}.json")), text).expect("regressions are kept");
     }
 }
 
 /// The smallest case that fails like this one, in words that let it be run again.
 fn shrunk(number: u64, case: &Case, failure: &Failure) -> String {
     let (small, how) = shrink::shrink(judge, case, failure);
-    keep(number, &small);
+    keep("schedules", &number.to_string(), &small);
     let mode = if small.stepping == Stepping::FastForward { "on" } else { "off" };
     format!(
         "schedule {number}: {failure}\n  shrunk: {how}\n  again: zonefall run this.json --fast-forward {mode}, where this.json is\n{}",
@@ -63,7 +63,7 @@ fn random_schedules_break_nothing() {
             Err(failure) => failed.push((number, failure)),
         }
     }
-    failed.iter().skip(MOST_SHOWN).for_each(|(number, _)| keep(*number, &case(*number)));
+    failed.iter().skip(MOST_SHOWN).for_each(|(number, _)| keep("schedules", &number.to_string(), &case(*number)));
     let shown: Vec<String> =
         failed.iter().take(MOST_SHOWN).map(|(number, failure)| shrunk(*number, &case(*number), failure)).collect();
     let list: Vec<String> = failed.iter().map(|(number, failure)| format!("  {number}: {failure}")).collect();
