@@ -72,8 +72,19 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
             "nodes": "all", "every": {"exponential": ms(active / 2)}, "repair": {"lognormal": {"median": "5s", "sigma": 1.0}},
         }]);
     }
+    far(&mut file, zones, active, number);
     cards::add(&mut file, number);
     file
+}
+
+/// In some worlds two zones are so far apart that much changes while a message is under way. (Draws of its own, as of the cards.)
+fn far(file: &mut Value, zones: u64, active: u64, number: u64) {
+    let mut dice = Dice::new("far", number);
+    if zones > 1 && dice.percent(25) {
+        let (at, delay) = (ms(dice.below(active / 2)), ms(dice.between(300, 4_000)));
+        let fault = json!({"at": at, "kind": "link_degraded", "between": ["z0", "z1"], "delay": delay});
+        file["faults"].as_array_mut().into_iter().for_each(|faults| faults.push(fault.clone()));
+    }
 }
 
 fn cluster(dice: &mut Dice, name: &str, prefix: &str, members: u64, nodes: u64) -> Value {
