@@ -72,19 +72,28 @@ fn made(dice: &mut Dice, number: u64, passive: bool) -> Value {
             "nodes": "all", "every": {"exponential": ms(active / 2)}, "repair": {"lognormal": {"median": "5s", "sigma": 1.0}},
         }]);
     }
-    far(&mut file, zones, active, number);
+    far(&mut file, &world, number);
     cards::add(&mut file, number);
     file
 }
 
-/// In some worlds two zones are so far apart that much changes while a message is under way. (Draws of its own, as of the cards.)
-fn far(file: &mut Value, zones: u64, active: u64, number: u64) {
+/// In some worlds two zones are so far apart that much changes while a message is under way. In half of them a zone was cut off for so long
+/// before that streams were closed, and a member loses its disk soon after. (Draws of its own, as of the cards.)
+fn far(file: &mut Value, world: &World, number: u64) {
     let mut dice = Dice::new("far", number);
-    if zones > 1 && dice.percent(25) {
-        let (at, delay) = (ms(dice.below(active / 2)), ms(dice.between(300, 4_000)));
-        let fault = json!({"at": at, "kind": "link_degraded", "between": ["z0", "z1"], "delay": delay});
-        file["faults"].as_array_mut().into_iter().for_each(|faults| faults.push(fault.clone()));
+    if world.zones < 2 || dice.percent(75) {
+        return;
     }
+    let (at, delay) = (dice.below(world.active / 2), dice.between(300, 4_000));
+    let mut faults = vec![json!({"at": ms(at), "kind": "link_degraded", "between": ["z0", "z1"], "delay": ms(delay)})];
+    let cut = dice.between(6_000, 20_000);
+    let lost = at + cut + dice.below(4 * delay);
+    if dice.percent(50) && lost < world.active {
+        let (zone, member) = (format!("z{}", dice.below(2)), format!("m{}", dice.below(world.members)));
+        faults.push(json!({"at": ms(at), "for": ms(cut), "kind": "zone_partition", "zone": zone}));
+        faults.push(json!({"at": ms(lost), "for": ms(dice.between(20, 1_000)), "kind": "volume_lost", "volume": member}));
+    }
+    file["faults"].as_array_mut().into_iter().for_each(|all| all.append(&mut faults));
 }
 
 fn cluster(dice: &mut Dice, name: &str, prefix: &str, members: u64, nodes: u64) -> Value {
