@@ -81,8 +81,8 @@ impl EtcdCluster {
         }
     }
 
-    /// A member gets another identity under its old number: what it has posted as who it was is refused (`IsIDRemoved`), and so is what was
-    /// posted to who it was (`EtcdServer.Process` compares the receiver since etcd 3.4.32 and 3.5.14: etcd-io/etcd#17078).
+    /// A member gets a new identity under its old number. Messages posted under the old identity are refused (`IsIDRemoved`), and so are
+    /// messages posted to it (`EtcdServer.Process` compares the receiver since etcd 3.4.32 and 3.5.14: etcd-io/etcd#17078).
     pub(super) fn drop_posts(&mut self, index: u8) {
         for slot in 0..self.in_flight.len() as u32 {
             let flight = &self.in_flight[slot as usize];
